@@ -245,6 +245,8 @@ void marks_reached(struct video_input *input, int stream, int64_t dts);
 
 /* ---- Streams that were cut ---- */
 
+/* Whether files of this format begin and end anywhere. */
+bool cut_is_usual(const struct video_input *input);
 /* Keeps the packet that was read, of the stream that is filtered, while no key frame has come. */
 hone_status cut_hold(struct video_input *input, bool *is_held, hone_error *error);
 /* From now on packets are decoded: those that are kept first. */

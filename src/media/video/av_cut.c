@@ -11,7 +11,7 @@
 enum { MOST_BEFORE_KEY = 600 };
 
 /* Other formats begin with a key frame, or do not say reliably which frames are. */
-static bool may_be_cut(const struct video_input *input)
+bool cut_is_usual(const struct video_input *input)
 {
     static const char *const names[] = {"mpegts", "mpeg", "mpegvideo", "h264", "hevc", "m4v"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -48,7 +48,7 @@ hone_status cut_hold(struct video_input *input, bool *is_held, hone_error *error
     struct unit_list *list = &input->before_key;
     struct unit *unit = NULL;
     const bool is_key = input->packet->flags & AV_PKT_FLAG_KEY;
-    *is_held = !input->has_begun && !is_key && may_be_cut(input);
+    *is_held = !input->has_begun && !is_key && cut_is_usual(input);
     if (*is_held) {
         TRY(input_packet_unit(input, &unit, error));
         TRY(input_keep(input, list, unit, error));

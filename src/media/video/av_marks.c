@@ -39,7 +39,7 @@ bool marks_hear(struct video_input *input, const char *line)
     const enum AVMediaType type = input->format->streams[mark.stream]->codecpar->codec_type;
     /* A recording ends anywhere, within packets of sound as well. Subtitles and data that are damaged are
      * left alone: the video goes on. */
-    const bool is_end = is_transport(input) && input->format->pb->eof_reached;
+    const bool is_end = cut_is_usual(input) && input->format->pb->eof_reached;
     const bool matters =
         type == AVMEDIA_TYPE_VIDEO ? is_transport(input) : type == AVMEDIA_TYPE_AUDIO && !is_end;
     if (matters && !is_noted(marks, &mark))
