@@ -279,10 +279,10 @@ inline void down_columns(uint *results, uint HELD, int tile, int side, const str
 
 #include "filters/gaussian/walk.clh"
 
-__kernel GROUP_SIZE(WG_X, 1) void gaussian_exact_matrix(__global const PIXEL *in, int in_offset, int in_pitch,
-                                                        __global RESULT *out, int out_offset, int out_pitch,
-                                                        int width, int height, int border,
-                                                        __global const uint *table, int reach)
+__kernel __attribute__((GROUP_SIZE(WG_X, 1))) void
+gaussian_exact_matrix(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
+                      int out_offset, int out_pitch, int width, int height, int border,
+                      __global const uint *table, int reach)
 {
     __local struct local_memory memory;
     walk_strip(in, in_offset, in_pitch, out, out_offset, out_pitch, width, height, border, table, reach,

@@ -256,10 +256,9 @@ inline void take_rows(uint HELD, __local const uint *stage, const struct weights
 
 #include "filters/gaussian/walk.clh"
 
-__kernel GROUP_SIZE(WG_X, 1) void gaussian_matrix(__global const uchar *in, int in_offset, int in_pitch,
-                                                  __global RESULT *out, int out_offset, int out_pitch,
-                                                  int width, int height, int border,
-                                                  __global const float *table, int reach)
+__kernel __attribute__((GROUP_SIZE(WG_X, 1))) void
+gaussian_matrix(__global const uchar *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
+                int out_pitch, int width, int height, int border, __global const float *table, int reach)
 {
     __local struct local_memory memory;
     walk_strip(in, in_offset, in_pitch, out, out_offset, out_pitch, width, height, border, table, reach,

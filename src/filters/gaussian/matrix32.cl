@@ -339,10 +339,11 @@ inline void take_rows(uint HELD, __local const uint *stage, const struct weights
 #define OWN_ROWS
 #include "filters/gaussian/walk.clh"
 
-__kernel GROUP_SIZE(WG_X, 1) void gaussian_matrix32(__global const PIXEL *in, int in_offset, int in_pitch,
-                                                    __global RESULT *out, int out_offset, int out_pitch,
-                                                    int width, int height, BORDER_TYPE border,
-                                                    __global const float *table, int reach)
+__kernel __attribute__((GROUP_SIZE(WG_X, 1))) void gaussian_matrix32(__global const PIXEL *in, int in_offset,
+                                                                     int in_pitch, __global RESULT *out,
+                                                                     int out_offset, int out_pitch, int width,
+                                                                     int height, BORDER_TYPE border,
+                                                                     __global const float *table, int reach)
 {
     __local struct local_memory memory;
 #if PLANES
