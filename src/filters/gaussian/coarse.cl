@@ -57,23 +57,10 @@ inline values add_product(values sum, values v, values weights)
 
 /* An image and the grid over it: all in pixels, cells or points. */
 struct sheet {
-    __global const PIXEL *in, *beyond; /* beyond: a row of border values */
-    int pitch, width, height, step, reach;
+    struct input_rows rows;
+    int width, step, reach;
     float border;
 };
-
-inline __global const PIXEL *row_of(const struct sheet *s, int y)
-{
-    int inside;
-    __global const PIXEL *row = hone_row(s->in, s->pitch, y, s->height, &inside);
-    return REAL_ROW(inside) ? row : s->beyond;
-}
-
-inline void fill_beyond(__global PIXEL *beyond, PIXEL border, int count)
-{
-    for (int i = 0; HONE_BORDER == BORDER_CONSTANT && i < count; i++)
-        beyond[i] = border;
-}
 
 inline int cells_of(int pixels, int step)
 {
@@ -167,8 +154,8 @@ inline void add_cell(const struct sheet *s, struct sums *sums, const float *weig
     __global const PIXEL *rows[2 * LARGEST]; /* those of the next cell as well */
     int count = s->width * HONE_C, i = 0;
     for (int row = 0; row < s->step; row++) {
-        rows[row] = row_of(s, cell * s->step + row);
-        rows[LARGEST + row] = row_of(s, (cell + 1) * s->step + row);
+        rows[row] = row_of(&s->rows, cell * s->step + row);
+        rows[LARGEST + row] = row_of(&s->rows, (cell + 1) * s->step + row);
     }
     for (; i + BLOCK * LANES <= count; i += BLOCK * LANES)
         add_block(sums, rows, weights, s->step, i);
@@ -254,7 +241,7 @@ __kernel void gaussian_coarse_gather(__global const PIXEL *in, int in_offset, in
         return;
     scratch += (size_t)band * (6 * line_elements);
     __global PIXEL *beyond = (__global PIXEL *)(scratch + (POINTS + 1) * line_elements);
-    const struct sheet s = {in + in_offset, beyond, in_pitch, width, height, step, reach, (float)border};
+    const struct sheet s = {{in + in_offset, beyond, in_pitch, height}, width, step, reach, (float)border};
     int across = gathered_cells(&s, width), left = -first_cell(&s) * step;
     __global float *sorted = scratch + POINTS * line_elements;
     fill_beyond(beyond, (PIXEL)border, count);
@@ -500,11 +487,11 @@ inline void weigh_row(const struct sheet *s, __global float *line, __global PIXE
                       __constant const float *weights, int radius)
 {
     int count = s->width * HONE_C;
-    __global const PIXEL *centre = row_of(s, y);
+    __global const PIXEL *centre = row_of(&s->rows, y);
     for (int i = 0; i < count; i++)
         line[i] = (float)centre[i] * weights[0];
     for (int k = 1; k <= radius; k++) {
-        __global const PIXEL *above = row_of(s, y - k), *below = row_of(s, y + k);
+        __global const PIXEL *above = row_of(&s->rows, y - k), *below = row_of(&s->rows, y + k);
         for (int i = 0; i < count; i++)
             line[i] += ((float)above[i] + (float)below[i]) * weights[k];
     }
@@ -548,7 +535,7 @@ __kernel void gaussian_coarse_spread(__global const PIXEL *in, int in_offset, in
         return;
     scratch += (size_t)band * (6 * line_elements);
     __global PIXEL *beyond = (__global PIXEL *)(scratch + (POINTS + 1) * line_elements);
-    const struct sheet s = {in + in_offset, beyond, in_pitch, width, height, step, reach, (float)border};
+    const struct sheet s = {{in + in_offset, beyond, in_pitch, height}, width, step, reach, (float)border};
     out += out_offset;
     if (FLOATING)
         fill_beyond(beyond, (PIXEL)border, count);
@@ -568,7 +555,7 @@ __kernel void gaussian_coarse_spread(__global const PIXEL *in, int in_offset, in
         next_line(lines);
         spread_across(points + (POINTS - 1) * pitch, lines[POINTS - 1], patterns, step, across);
         int y = cell * step, rows = min(step, height - y);
-        const struct target t = {s.in + y * in_pitch, out + y * out_pitch, in_pitch, out_pitch, rows};
+        const struct target t = {s.rows.in + y * in_pitch, out + y * out_pitch, in_pitch, out_pitch, rows};
         join_cell(lines, &t, down, count);
         bool again = FLOATING && !all_finite(points + pitch - 1, pitch);
         for (int row = 0; row < rows; row++) {

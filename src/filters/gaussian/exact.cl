@@ -101,20 +101,7 @@ inline void add_pairs(const struct pairs *p, __global double *line, int count)
         add_element(p, line, i);
 }
 
-/* Where rows come from; `beyond`: a row of border values. */
-struct rows {
-    __global const PIXEL *in, *beyond;
-    int pitch, height;
-};
-
-inline __global const PIXEL *row_of(const struct rows *r, int y)
-{
-    int inside;
-    __global const PIXEL *row = hone_row(r->in, r->pitch, y, r->height, &inside);
-    return REAL_ROW(inside) ? row : r->beyond;
-}
-
-inline void weigh_rows(const struct window *w, const struct rows *rows, int y, __global double *line,
+inline void weigh_rows(const struct window *w, const struct input_rows *rows, int y, __global double *line,
                        int count)
 {
     struct pairs p;
@@ -227,10 +214,9 @@ __kernel void gaussian_exact_doubles(__global const PIXEL *in, int in_offset, in
     __global double *line =
         (__global double *)(scratch + get_global_id(0) * (size_t)scratch_bytes) + reach * HONE_C;
     __global PIXEL *beyond = (__global PIXEL *)(line + count + reach * HONE_C);
-    for (int i = 0; HONE_BORDER == BORDER_CONSTANT && i < count; i++)
-        beyond[i] = (PIXEL)border;
+    fill_beyond(beyond, (PIXEL)border, count);
     const struct window w = {weights, reach};
-    const struct rows rows = {in + in_offset, beyond, in_pitch, height};
+    const struct input_rows rows = {in + in_offset, beyond, in_pitch, height};
     const struct sink sink = {out + out_offset, out_pitch};
     for (; y < end; y++) {
         weigh_rows(&w, &rows, y, line, count);
