@@ -4,6 +4,7 @@
  * stream. */
 #include "media/reader.h"
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -145,14 +146,6 @@ static void take_rest(struct media_stream *s)
 }
 
 /* ---- Where images end. Each takes one, or, where it cannot tell, all that is left ---- */
-
-static uint64_t big_endian(const unsigned char *bytes, int count)
-{
-    uint64_t value = 0;
-    for (int i = 0; i < count; i++)
-        value = value << 8 | bytes[i];
-    return value;
-}
 
 static void take_png(struct media_stream *s)
 {

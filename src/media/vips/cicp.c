@@ -2,6 +2,7 @@
 /* Colours by code points (ITU-T H.273): the primaries and the transfer of AVIF, HEIC and PNG, which libvips
  * does not tell. HDR is described so. The matrix and the range are those of the file, and matter to its
  * decoder alone. */
+#include "base/bytes.h"
 #include "base/file.h"
 #include "media/vips/internal.h"
 
@@ -17,14 +18,6 @@ enum { BT_709 = 1, UNKNOWN = 2, BT_601 = 6, SRGB = 13 };
 struct range {
     off_t at, end;
 };
-
-static uint64_t big_endian(const unsigned char *bytes, int count)
-{
-    uint64_t value = 0;
-    for (int i = 0; i < count; i++)
-        value = value << 8 | bytes[i];
-    return value;
-}
 
 /* What is in the first box of this kind (ISO/IEC 14496-12, 4.2), without its head. */
 static bool find_box(int fd, struct range in, const char *kind, struct range *found)

@@ -3,6 +3,7 @@
  * colours, and text. */
 #include "media/vips/internal.h"
 
+#include "base/bytes.h"
 #include "base/file.h"
 #include "base/mem.h"
 
@@ -15,7 +16,7 @@ enum { SIGNATURE = 8, CHUNK = 12, HEAD = 12 }; /* length, kind, and the first fo
 
 static uint32_t number(const unsigned char *bytes)
 {
-    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+    return (uint32_t)big_endian(bytes, 4);
 }
 
 static void put_number(unsigned char *bytes, uint32_t value)
