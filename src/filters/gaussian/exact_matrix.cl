@@ -32,12 +32,14 @@
 #ifndef ROUNDED
 #define ROUNDED 0 /* 1: u16 whose sums along rows are rounded to 16 bits */
 #endif
+#ifndef WEIGHT_BITS
+#define WEIGHT_BITS 15 /* weights are parts of 2^this; a sum along a row takes so many bits more */
+#endif
 
 #define SUM_PLANES (ROUNDED ? BYTES : BYTES + 2)
 #define TOTALS     (SUM_PLANES + 1)
-#define WEIGHT_BITS                                                                                          \
-    (14 + BYTES) /* a sum along a row takes so many more, and just fits into its planes; see exact.c */
 #define SHIFT      ((ROUNDED ? 1 : 2) * WEIGHT_BITS - 8 * (SUM_PLANES - 1))
+#define MORE_BITS  (ROUNDED ? WEIGHT_BITS - 16 : 0) /* of a sum along a row than its planes hold */
 
 #define LANE_WORDS 4
 #define WEIGHTS    uint
@@ -169,7 +171,7 @@ inline void split_pixels(uint planes[BYTES][ACROSS], __local const uint *stage, 
     }
 }
 
-/* The sums along 8 rows of a tile. */
+/* The sums along 8 rows of a tile, those to be rounded ready to be cut off. */
 inline void along_rows(uint *sums, uint planes[BYTES][ACROSS], int tile, const struct weights *weights,
                        const struct lane *lane)
 {
@@ -184,10 +186,15 @@ inline void along_rows(uint *sums, uint planes[BYTES][ACROSS], int tile, const s
     }
     UNROLL
     for (int i = 0; i < 4; i++) {
+#if ROUNDED
+        sums[i] = ((uint)total[2][i] << (16 - MORE_BITS)) + ((uint)total[1][i] << (8 - MORE_BITS)) +
+                  ((uint)total[0][i] >> MORE_BITS) + 0x8000u;
+#else
         sums[i] = (uint)total[BYTES][i];
         UNROLL
         for (int k = BYTES - 1; k >= 0; k--)
             sums[i] = (sums[i] << 8) + (uint)total[k][i];
+#endif
     }
 }
 
@@ -195,8 +202,7 @@ inline void along_rows(uint *sums, uint planes[BYTES][ACROSS], int tile, const s
 inline void split_sums(uint planes[SUM_PLANES], uint a, uint b, uint c, uint d)
 {
 #if ROUNDED
-    uint high[2] = {hone_bytes(a + 0x8000u, b + 0x8000u, 0x7362u),
-                    hone_bytes(c + 0x8000u, d + 0x8000u, 0x7362u)};
+    uint high[2] = {hone_bytes(a, b, 0x7362u), hone_bytes(c, d, 0x7362u)};
     planes[0] = LOW_SHORTS(high[0], high[1]);
     planes[1] = HIGH_SHORTS(high[0], high[1]);
 #elif WITH_PTX

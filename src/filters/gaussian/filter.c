@@ -25,7 +25,9 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
     set_grid(c, gaussian_coarse_grid(c, sigma), "STEP", "TAPS", "REACH");
     case_set_symbol(c, "EXACT_BITS", gaussian_exact_bits(bytes, sigma));
     case_set_symbol(c, "MADE", c->in.channels - (c->in.channels == 4 && !c->filter_alpha));
-    case_set_symbol(c, "EXACT_REACH", c->exact || c->in.type == HONE_U16 ? gaussian_exact_reach(c) : 1);
+    case_set_symbol(c, "EXACT_REACH", c->exact ? gaussian_exact_reach(c) : 1);
+    case_set_symbol(c, "REACH_16", gaussian_reach_16(sigma));
+    case_set_symbol(c, "BITS_16", gaussian_bits_16(sigma));
     return HONE_OK;
 }
 
@@ -155,8 +157,10 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
  * times 16 rows, each of pieces of 16 bytes and at most seven more that keep banks apart; and 16 rows of
  * results of colours that are integers. */
 #define STRIPS             "(C == 1 ? WG_X/32 : 1)"
+#define WIDE_PIXELS        "C*BITS >= 128"
 #define STAGE_BYTES(reach) "(" STRIPS                                                              \
-    "*32*(16*TILES*C*BITS/8 + 2*roundup(roundup(" #reach ", 8)*C*BITS/8, 16) + 112)"               \
+    "*32*(16*TILES*C*BITS/8 + 2*roundup(roundup(" #reach ", " WIDE_PIXELS " ? 2 : 8)*C*BITS/8, 16)" \
+    " + (C > 1 ? 16 : 112)) + (" WIDE_PIXELS ")*192"                                                \
     " + (C > 1 && !FLOAT)*16*(2*TILES*C*BITS + 16))"
 #define MATRIX_FITS "WG_X <= MAXWG && 128 <= MAXWG", "C == 1 || (WG_X == 64 && BURST)"
 #define BURST                                                                                      \
@@ -168,17 +172,14 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 
 /* Products of matrices of bytes. They are done by units of their own: what costs is splitting, carrying and
  * packing. */
-#define BYTE_MATRIX                                                                                \
-    EXACT_16 " && EXACT_REACH <= 32 && (SM >= 80 || W*H <= 65536)"
-#define BYTE_MATRIX_FITS MATRIX_FITS, REGISTERS_CONSTRAINT, STAGE_BYTES(EXACT_REACH) " <= LMEM"
+#define BYTE_MATRIX(reach)      #reach " <= 32 && (SM >= 80 || W*H <= 65536)"
+#define BYTE_MATRIX_FITS(reach) MATRIX_FITS, REGISTERS_CONSTRAINT, STAGE_BYTES(reach) " <= LMEM"
 #define BYTE_MATRIX_TUNABLES                                                                       \
     {"TILES", TUNABLE_DEFINE, "4 2 8", "tiles of 16 columns per warp"},                            \
-    {"ROWS", TUNABLE_DEFINE, "128 16 32 64 256 512", "rows per warp"},                             \
+    {"ROWS", TUNABLE_DEFINE, "128 16 32 64 192 256 384 512", "rows per warp"},                             \
     {"WG_X", TUNABLE_DEFINE, "64 32 128 256", "work-items of a work-group"}, BURST, REGISTERS
-#define BYTE_MATRIX_PASS                                                                           \
-    MATRIX_PASS("gaussian_exact_matrix", EXACT_WEIGHTS)
-#define BYTE_MATRIX_COST                                                                           \
-    "2*C*BITS/8", "C*BITS/8*(16*TILES + 16*ceildiv(EXACT_REACH, 8))/(64*TILES)", "8*C*(TYPE + 2)"
+#define BYTE_MATRIX_COST(reach)                                                                    \
+    "2*C*BITS/8", "C*BITS/8*(16*TILES + 16*ceildiv(" #reach ", 8))/(64*TILES)", "8*C*(TYPE + 2)"
 
 /* clang-format on */
 
@@ -268,7 +269,7 @@ static const struct variant variants[] = {
      .condition = DIRECT " && TYPE == 0 && NEAR <= 40 && (SM >= 80 || W*H <= 65536)", .align = 16,
      .specialised = "the window's radius sets the depth of the products",
      .tunables = {{"TILES", TUNABLE_DEFINE, "4 2 8", "tiles of 16 columns per warp"},
-                  {"ROWS", TUNABLE_DEFINE, "128 16 32 64 256 512", "rows per warp"},
+                  {"ROWS", TUNABLE_DEFINE, "128 16 32 64 192 256 384 512", "rows per warp"},
                   {"WG_X", TUNABLE_DEFINE, "64 32 128 256", "work-items of a work-group"},
                   BURST,
                   REGISTERS},
@@ -280,17 +281,18 @@ static const struct variant variants[] = {
      .cost = {"2*C", "C*(16*TILES + 16*ceildiv(NEAR, 8))/(64*TILES)", "8*C"}},
     {VARIANT("matrix16", "exact_matrix.cl", 0, "packed",
              "u16: every weight, both passes as products of matrices of bytes, in integers"),
-     .condition = DIRECT " && TYPE == 1 && " BYTE_MATRIX, .align = 16,
+     .condition = DIRECT " && TYPE == 1 && " BYTE_MATRIX(REACH_16), .align = 16,
      .specialised = "the window's reach sets the depth of the products", .tunables = {BYTE_MATRIX_TUNABLES},
-     .options = {REGISTERS_OPTIONS}, .constraints = {BYTE_MATRIX_FITS},
-     .defines = {"RADIUS=EXACT_REACH", "WITH_PTX=SM >= 80", "ROUNDED=1"}, .passes = {BYTE_MATRIX_PASS},
-     .cost = {BYTE_MATRIX_COST}},
+     .options = {REGISTERS_OPTIONS}, .constraints = {BYTE_MATRIX_FITS(REACH_16)},
+     .defines = {"RADIUS=REACH_16", "WITH_PTX=SM >= 80", "ROUNDED=1", "WEIGHT_BITS=BITS_16"},
+     .passes = {MATRIX_PASS("gaussian_exact_matrix", "table9:4*REACH_16 + 4")},
+     .cost = {BYTE_MATRIX_COST(REACH_16)}},
     {VARIANT("matrix32", "matrix32.cl", 0, "packed",
              "f32: every weight, both passes as products of matrices of numbers in two parts"),
-     .condition = DIRECT " && TYPE == 2 && NEAR <= 32 && (SM >= 80 || W*H <= 65536)", .align = 16,
+     .condition = DIRECT " && TYPE == 2 && NEAR <= 35 && (SM >= 80 || W*H <= 65536)", .align = 16,
      .specialised = "the window's radius sets the depth of the products",
      .tunables = {{"TILES", TUNABLE_DEFINE, "2 1 4", "tiles of 16 columns per warp"},
-                  {"ROWS", TUNABLE_DEFINE, "64 16 32 128 256", "rows per warp"},
+                  {"ROWS", TUNABLE_DEFINE, "64 16 32 128 256 384", "rows per warp"},
                   {"WG_X", TUNABLE_DEFINE, "64 32 128", "work-items of a work-group"},
                   BURST,
                   REGISTERS},
@@ -396,11 +398,13 @@ static const struct variant variants[] = {
               "2*(2*EXACT_REACH + 1)*(ROWS + 2*EXACT_REACH)/ROWS"}},
     {VARIANT("exact_matrix", "exact_matrix.cl", 0, "packed",
              "exact=yes on a GPU: both passes as products of matrices of bytes, in integers"),
-     .condition = BYTE_MATRIX, .align = 16, .exact = TYPE_U8 | TYPE_U16,
+     .condition = EXACT_16 " && " BYTE_MATRIX(EXACT_REACH), .align = 16, .exact = TYPE_U8 | TYPE_U16,
      .specialised = "the window's reach sets the depth of the products", .tunables = {BYTE_MATRIX_TUNABLES},
-     .options = {REGISTERS_OPTIONS}, .constraints = {BYTE_MATRIX_FITS, "TYPE == 1 || C > 1 || TILES >= 4"},
-     .defines = {"RADIUS=EXACT_REACH", "WITH_PTX=SM >= 80"}, .passes = {BYTE_MATRIX_PASS},
-     .cost = {BYTE_MATRIX_COST}},
+     .options = {REGISTERS_OPTIONS},
+     .constraints = {BYTE_MATRIX_FITS(EXACT_REACH), "TYPE == 1 || C > 1 || TILES >= 4"},
+     .defines = {"RADIUS=EXACT_REACH", "WITH_PTX=SM >= 80", "WEIGHT_BITS=EXACT_BITS"},
+     .passes = {MATRIX_PASS("gaussian_exact_matrix", EXACT_WEIGHTS)},
+     .cost = {BYTE_MATRIX_COST(EXACT_REACH)}},
     {VARIANT("exact_strips", "exact_strips.cl", NEEDS_WIDE, "wide",
              "exact=yes of u8 and u16 on a CPU: along rows, then down strips, in products of 8 and 16 bits"),
      .condition = EXACT_16 " && TYPE <= 1", .exact = TYPE_U8 | TYPE_U16,
@@ -438,6 +442,7 @@ static const struct variant variants[] = {
 #define BUSY  "W*H >= 16777216"
 /* Where colours in u8 gain by products; the grid's steps have their best sigmas between. */
 #define COLOUR_MATRIX "C > 1 && (S100 < 450 || S100 < 650 && (C == 4 || C == 3 && S100 >= 550))"
+#define MATRIX32      "(S100 <= 640 || (S100 < 700 && (C == 2 || C == 3)))"
 #define SMALL         "W*H <= 4194304" /* too few pixels for many work-groups of the usual size */
 
 /* Gathers with little for each work-item to walk down. */
@@ -478,37 +483,46 @@ static const struct seed seeds[] = {
     {"SM >= 80 && S100 < 300 && H >= 2048 && C == 1 && !(" BUSY ")", "matrix", "ROWS=64 WG_X=128 BURST=0"},
     {"SM >= 80 && S100 < 250 && C > 1 && H >= 2048", "matrix", "TILES=8 REGISTERS=168"},
     {"SM >= 80 && S100 < 250 && C > 1", "matrix", "TILES=8 ROWS=32 REGISTERS=168"},
+    {"SM >= 80 && S100 < 701 && C == 4 && H >= 2048 && " BUSY, "matrix", "ROWS=256"},
+    {"SM >= 80 && S100 >= 500 && S100 < 701 && C == 3 && H >= 2048 && " BUSY, "matrix",
+     "ROWS=256 REGISTERS=168"},
+    {"SM >= 80 && S100 >= 500 && S100 < 701 && C == 2 && H >= 2048 && " BUSY, "matrix", "ROWS=256"},
     {"SM >= 80 && S100 < 650 && C > 1 && H >= 2048", "matrix", ""},
     {"SM >= 80 && " COLOUR_MATRIX, "matrix", "ROWS=64"},
     {"SM >= 80 && S100 >= 250 && S100 < 500 && C == 1 && H >= 2048 && " BUSY, "matrix", ""},
     {"SM >= 80 && S100 < 500 && C == 1 && H >= 2048", "matrix", "BURST=0"},
+    {"SM >= 80 && S100 >= 550 && S100 < 701 && C == 1 && H >= 2048 && " BUSY, "matrix", "ROWS=192"},
     {"SM >= 80 && S100 >= 550 && S100 < 650 && C == 1 && H >= 2048", "matrix", ""},
     {"SM >= 80 && S100 < 450 && C == 1", "matrix", "ROWS=32 BURST=0"},
-    {"SM >= 80 && S100 <= 600 && C > 1 && W*H <= 1048576", "matrix16", "TILES=2 ROWS=16"},
-    {"SM >= 80 && S100 <= 600 && C > 1 && H < 2048", "matrix16", "TILES=2 ROWS=64"},
+    {"SM >= 80 && S100 < 700 && C > 1 && W*H <= 1048576", "matrix16", "TILES=2 ROWS=16"},
+    {"SM >= 80 && S100 < 700 && C > 1 && H < 2048", "matrix16", "TILES=2 ROWS=64"},
     {"SM >= 80 && S100 < 150 && C == 3", "matrix16", "TILES=8"},
     {"SM >= 80 && S100 < 150 && C > 1", "matrix16", ""},
     {"SM >= 80 && S100 < 350 && C == 4", "matrix16", "REGISTERS=168"},
     {"SM >= 80 && S100 < 350 && C > 1", "matrix16", "REGISTERS=128"},
-    {"SM >= 80 && S100 <= 600 && C > 2", "matrix16", "TILES=2 REGISTERS=128"},
-    {"SM >= 80 && S100 <= 600 && C == 2", "matrix16", ""},
-    {"SM >= 80 && S100 >= 150 && S100 < 601 && H >= 2048 && " BUSY, "matrix16", "REGISTERS=168"},
-    {"SM >= 80 && S100 < 601 && H >= 2048 && (S100 < 150 || (S100 >= 350 && S100 < 550))", "matrix16",
+    {"SM >= 80 && S100 < 700 && C > 2 && " BUSY, "matrix16", "TILES=2 ROWS=384 REGISTERS=128"},
+    {"SM >= 80 && S100 < 700 && C > 2", "matrix16", "TILES=2 REGISTERS=128"},
+    {"SM >= 80 && S100 >= 550 && S100 < 700 && C == 2 && " BUSY, "matrix16", "TILES=2 ROWS=256"},
+    {"SM >= 80 && S100 < 550 && C == 2 && " BUSY, "matrix16", "ROWS=256"},
+    {"SM >= 80 && S100 < 700 && C == 2", "matrix16", ""},
+    {"SM >= 80 && S100 >= 150 && S100 < 700 && H >= 2048 && " BUSY, "matrix16", "REGISTERS=168"},
+    {"SM >= 80 && S100 < 700 && H >= 2048 && (S100 < 150 || (S100 >= 350 && S100 < 550))", "matrix16",
      "BURST=0"},
-    {"SM >= 80 && S100 < 601 && H >= 2048", "matrix16", ""},
-    {"SM >= 80 && S100 < 400 && W*H <= 1048576", "matrix16", "TILES=2 ROWS=16 WG_X=32 BURST=0"},
-    {"SM >= 80 && S100 < 400", "matrix16", "TILES=2 ROWS=32 WG_X=32 BURST=0"},
+    {"SM >= 80 && S100 < 700 && H >= 2048", "matrix16", ""},
+    {"SM >= 80 && S100 < 700 && W*H <= 1048576", "matrix16", "TILES=2 ROWS=16 WG_X=32 BURST=0"},
+    {"SM >= 80 && S100 < 700", "matrix16", "TILES=2 ROWS=32 WG_X=32 BURST=0"},
     {"SM >= 80 && C % 2 == 0 && W*H <= 1048576 && S100 < 300", "columns", "LANES=32 ROWS=16"},
     {"SM >= 80 && C == 2 && S100 < 150 && !(" BUSY ")", "columns", "LANES=32 ROWS=64"},
-    {"SM >= 80 && S100 <= 640 && C > 1 && W*H <= 1048576", "matrix32", "ROWS=16"},
-    {"SM >= 80 && S100 <= 640 && C > 1 && H < 2048", "matrix32", ""},
-    {"SM >= 80 && S100 >= 150 && S100 < 350 && C == 3 && " BUSY, "matrix32", "ROWS=256 REGISTERS=128"},
-    {"SM >= 80 && S100 < 350 && C > 1 && " BUSY, "matrix32", "ROWS=256"},
-    {"SM >= 80 && S100 <= 640 && C > 1 && " BUSY, "matrix32", "ROWS=256 REGISTERS=168"},
-    {"SM >= 80 && S100 <= 640 && C == 4 && " BUSY, "matrix32", "TILES=1 ROWS=256"},
+    {"SM >= 80 && " MATRIX32 " && C > 1 && W*H <= 1048576", "matrix32", "ROWS=16"},
+    {"SM >= 80 && " MATRIX32 " && C > 1 && H < 2048", "matrix32", ""},
+    {"SM >= 80 && S100 >= 150 && S100 < 350 && C == 3 && " BUSY, "matrix32", "ROWS=384 REGISTERS=128"},
+    {"SM >= 80 && S100 < 350 && C == 2 && " BUSY, "matrix32", "ROWS=256"},
+    {"SM >= 80 && S100 < 350 && C > 1 && " BUSY, "matrix32", "ROWS=384"},
+    {"SM >= 80 && " MATRIX32 " && C > 1 && " BUSY, "matrix32", "ROWS=384 REGISTERS=168"},
+    {"SM >= 80 && " MATRIX32 " && C == 4 && " BUSY, "matrix32", "TILES=1 ROWS=256"},
     {"SM >= 80 && S100 >= 150 && S100 < 350 && C == 3", "matrix32", "ROWS=128 REGISTERS=128"},
     {"SM >= 80 && S100 < 350 && C > 1", "matrix32", "ROWS=128"},
-    {"SM >= 80 && S100 <= 640 && C > 1", "matrix32", "ROWS=128 REGISTERS=168"},
+    {"SM >= 80 && " MATRIX32 " && C > 1", "matrix32", "ROWS=128 REGISTERS=168"},
     {"SM >= 80 && W*H <= 1048576 && S100 < 300", "columns", "LANES=32 ROWS=8 TIMES=4"},
     {"SM >= 80 && W*H <= 1048576", "columns", "LANES=32 ROWS=16 TIMES=2"},
     {"SM >= 80 && S100 < 300 && H < 2048", "columns", "LANES=32 ROWS=16 TIMES=4"},
@@ -517,8 +531,9 @@ static const struct seed seeds[] = {
      "TILES=4 ROWS=128 BURST=0"},
     {"SM >= 80 && S100 < 450 && C == 1 && H >= 2048", "matrix32", "TILES=4 ROWS=128"},
     {"SM >= 80 && S100 <= 640 && C == 1 && H >= 2048", "matrix32", "ROWS=128"},
-    {"SM >= 80 && S100 < 450 && C == 1 && !(" GRID ")", "matrix32", "TILES=4 ROWS=128 BURST=0"},
-    {"SM >= 80 && S100 >= 300 && !(" GRID ")", "columns", "LANES=64 TIMES=2"},
+    {"SM >= 80 && S100 < 450 && C == 1 && (S100 < 400 || !(" GRID "))", "matrix32",
+     "TILES=4 ROWS=128 BURST=0"},
+    {"SM >= 80 && S100 >= 300 && (S100 < 400 || !(" GRID "))", "columns", "LANES=64 TIMES=2"},
     {"GPU && S100 < 400 && C > 1", "packed", "PX=2 UNROLL=1"},
     {"GPU && S100 < 300 && H >= 2048", "packed", ""},
     {"GPU && S100 < 300", "packed", "ROWS=16"},
@@ -554,7 +569,7 @@ static const struct seed seeds[] = {
      "TAKE=16 " STACKED "GIVE=8 DOWN=4 SPAN=128 ITEMS=256"},
     {"SM >= 80 && " GRID " && !(" BUSY ") && TYPE == 0 && C == 1 && GRID_STEP == 8", "grid_tiles",
      "TAKE=16 " BROAD "DOWN=1 SPAN=128 ITEMS=256"},
-    {"SM >= 80 && " GRID " && TYPE == 0 && C < 3 && GRID_STEP >= 4", "grid_tiles",
+    {"SM >= 80 && " GRID " && TYPE == 0 && C < 3 && GRID_STEP >= 4 && (C == 1 || S100 < 5000)", "grid_tiles",
      "TAKE=16 " STACKED "GIVE=8 DOWN=2 SPAN=128 ITEMS=256"},
     {"SM >= 80 && " GRID " && TYPE == 0 && GRID_STEP == 8 && S100 < 5000 && W % 16 == 0", "grid_tiles",
      BROAD "DOWN=1 SPAN=64 ITEMS=256"},
@@ -660,7 +675,7 @@ const struct hone_filter hone_filter_gaussian = {
                        "how: the same cost for every sigma, or every weight of the window; both are within "
                        "the bounds")},
     .symbols = {"R", "S100", "NEAR", "STEP", "TAPS", "REACH", "GRID_STEP", "GRID_REACH", "GRID_TAPS",
-                "EXACT_BITS", "EXACT_REACH", "MADE"},
+                "EXACT_BITS", "EXACT_REACH", "REACH_16", "BITS_16", "MADE"},
     .prepare = prepare, .averages = averages, .table = gaussian_table,
     .examples = {{"a photograph, blurred", "'gaussian sigma=4' photo.jpg -o blurred.jpg"},
                  {"edges of a slightly blurred photograph",

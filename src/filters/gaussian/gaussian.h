@@ -24,6 +24,11 @@ void gaussian_grid_table(const struct filter_case *c, struct gaussian_grid grid,
 /* weights[0..radius] of a sampled Gaussian, normalised: weights[0] + 2 * (the others) is 1. */
 void gaussian_weights(double sigma, int64_t radius, double *weights);
 
+/* For u16 as products of bytes: weights are parts of 2^bits, of so many bits that all stay below 65536. What
+ * lies beyond the reach moves a result by at most 3 levels. */
+int64_t gaussian_bits_16(double sigma);
+int64_t gaussian_reach_16(double sigma);
+
 /* exact=yes, see exact.c. The weights are parts of 2^bits; those beyond `reach` are 0. */
 int64_t gaussian_exact_bits(bool bytes, double sigma);
 int64_t gaussian_exact_reach(const struct filter_case *c);
@@ -45,6 +50,7 @@ enum {
     TABLE_COARSE,        /* float: the same of `coarse` */
     TABLE_EXACT,         /* uint: weights[0 .. EXACT_REACH], parts of 2^EXACT_BITS */
     TABLE_EXACT_VECTORS, /* uint: for CPUs, two weights a word */
+    TABLE_16,            /* uint: weights[0 .. REACH_16], parts of 2^BITS_16 */
     POLE_FLOATS = 8,
     SECTION_FLOATS = 8,
     GRID_PADDING = 3

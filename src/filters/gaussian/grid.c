@@ -44,7 +44,7 @@ static struct gaussian_grid grid_of(const struct filter_case *c, double sigma, i
 struct gaussian_grid gaussian_grid(const struct filter_case *c, double sigma)
 {
     bool bytes = c->in.type == HONE_U8;
-    double least = bytes ? 1.25 : 2;
+    double least = bytes ? 1.25 : 1.75;
     int64_t step = 1, largest = bytes && c->in.channels == 1 ? LARGEST : LARGEST / 2;
     while (step < largest && (double)(2 * step) * least <= sigma)
         step *= 2;

@@ -88,19 +88,47 @@ int64_t gaussian_near(double sigma)
     return (int64_t)ceil(fmax(1, 3.5 * sigma - 0.5));
 }
 
-/* Each rounded, but the centre, which takes what is missing: the sum is 65536 exactly. */
-static void fill_fixed_weights(const struct filter_case *c, uint16_t *table, size_t count)
+int64_t gaussian_reach_16(double sigma)
+{
+    return (int64_t)ceil(fmax(1, 4.25 * sigma - 0.5));
+}
+
+int64_t gaussian_bits_16(double sigma)
+{
+    double sum = 1; /* of weights whose centre is 1 */
+    for (int64_t i = gaussian_reach_16(sigma); i > 0; i--)
+        sum += 2 * exp(-0.5 * (double)(i * i) / (sigma * sigma));
+    int64_t bits = 16;
+    while (ldexp(1, (int)bits + 1) / sum < 65500)
+        bits++;
+    return bits;
+}
+
+/* Each rounded, but the centre, which takes what is missing: the sum is `whole` exactly. */
+static void fill_whole_weights(double sigma, int64_t whole, uint32_t *table, size_t count)
 {
     double *weights = calloc(count, sizeof *weights);
     if (!weights)
         return;
-    gaussian_weights(case_number(c, "sigma"), (int64_t)count - 1, weights);
-    int64_t rest = 65536;
+    gaussian_weights(sigma, (int64_t)count - 1, weights);
+    int64_t rest = whole;
     for (size_t i = 1; i < count; i++) {
-        table[i] = (uint16_t)lrint(weights[i] * 65536);
+        table[i] = (uint32_t)lrint(weights[i] * (double)whole);
         rest -= 2 * table[i];
     }
-    table[0] = (uint16_t)rest;
+    table[0] = (uint32_t)rest;
+    free(weights);
+}
+
+/* The same in 16 bits. */
+static void fill_near_weights(double sigma, uint16_t *table, size_t count)
+{
+    uint32_t *weights = calloc(count, sizeof *weights);
+    if (!weights)
+        return;
+    fill_whole_weights(sigma, 65536, weights, count);
+    for (size_t i = 0; i < count; i++)
+        table[i] = (uint16_t)weights[i];
     free(weights);
 }
 
@@ -112,9 +140,11 @@ void gaussian_table(const struct filter_case *c, int index, void *table, size_t 
     else if (index == TABLE_SECTIONS)
         fill_sections(c, table, bytes / sizeof(float) / SECTION_FLOATS);
     else if (index == TABLE_NEAR && c->in.type == HONE_U8)
-        fill_fixed_weights(c, table, bytes / sizeof(uint16_t));
+        fill_near_weights(sigma, table, bytes / sizeof(uint16_t));
     else if (index == TABLE_EXACT)
         gaussian_exact_table(c, table, bytes / sizeof(uint32_t));
+    else if (index == TABLE_16)
+        fill_whole_weights(sigma, (int64_t)1 << gaussian_bits_16(sigma), table, bytes / sizeof(uint32_t));
     else if (index == TABLE_EXACT_VECTORS && c->in.type == HONE_U8)
         gaussian_exact_bytes(c, table, bytes / sizeof(uint32_t));
     else if (index == TABLE_EXACT_VECTORS)
