@@ -442,7 +442,7 @@ static const struct variant variants[] = {
 #define BUSY  "W*H >= 16777216"
 /* Where colours in u8 gain by products; the grid's steps have their best sigmas between. */
 #define COLOUR_MATRIX "C > 1 && (S100 < 450 || S100 < 650 && (C == 4 || C == 3 && S100 >= 550))"
-#define MATRIX32      "(S100 <= 640 || (S100 < 700 && (C == 2 || C == 3)))"
+#define MATRIX32      "(S100 <= 640 || (S100 < 700 && (C == 2 || C == 3) && W*H >= 16777216))"
 #define SMALL         "W*H <= 4194304" /* too few pixels for many work-groups of the usual size */
 
 /* Gathers with little for each work-item to walk down. */
@@ -462,6 +462,9 @@ static const struct seed seeds[] = {
     {"EXACT && WIDE", "exact_doubles", ""},
     {"EXACT && SM >= 80 && C > 1 && TYPE == 0 && H >= 2048 && S100 < 300 && !(" BUSY ")", "exact_matrix",
      "ROWS=64"},
+    {"EXACT && SM >= 80 && C == 4 && TYPE == 0 && H >= 2048 && " BUSY, "exact_matrix",
+     "ROWS=256 REGISTERS=168"},
+    {"EXACT && SM >= 80 && C == 4 && TYPE == 0 && H >= 2048", "exact_matrix", "REGISTERS=168"},
     {"EXACT && SM >= 80 && C > 1 && TYPE == 0 && H >= 2048", "exact_matrix", ""},
     {"EXACT && SM >= 80 && C > 1 && H >= 2048", "exact_matrix", "TILES=2"},
     {"EXACT && SM >= 80 && C > 1 && TYPE == 0 && W*H > 1048576", "exact_matrix", "ROWS=64"},
@@ -484,6 +487,7 @@ static const struct seed seeds[] = {
     {"SM >= 80 && S100 < 250 && C > 1 && H >= 2048", "matrix", "TILES=8 REGISTERS=168"},
     {"SM >= 80 && S100 < 250 && C > 1", "matrix", "TILES=8 ROWS=32 REGISTERS=168"},
     {"SM >= 80 && S100 < 701 && C == 4 && H >= 2048 && " BUSY, "matrix", "ROWS=256"},
+    {"SM >= 80 && S100 < 925 && C == 4 && H >= 2048 && " BUSY, "matrix", "ROWS=256 REGISTERS=168"},
     {"SM >= 80 && S100 >= 500 && S100 < 701 && C == 3 && H >= 2048 && " BUSY, "matrix",
      "ROWS=256 REGISTERS=168"},
     {"SM >= 80 && S100 >= 500 && S100 < 701 && C == 2 && H >= 2048 && " BUSY, "matrix", "ROWS=256"},
@@ -513,6 +517,10 @@ static const struct seed seeds[] = {
     {"SM >= 80 && S100 < 700", "matrix16", "TILES=2 ROWS=32 WG_X=32 BURST=0"},
     {"SM >= 80 && C % 2 == 0 && W*H <= 1048576 && S100 < 300", "columns", "LANES=32 ROWS=16"},
     {"SM >= 80 && C == 2 && S100 < 150 && !(" BUSY ")", "columns", "LANES=32 ROWS=64"},
+    {"SM >= 80 && S100 >= 350 && " MATRIX32 " && C == 1 && W*H <= 1048576", "matrix32",
+     "TILES=2 ROWS=16 BURST=0"},
+    {"SM >= 80 && S100 >= 400 && " MATRIX32 " && C == 1 && H < 2048", "matrix32", "TILES=2 BURST=0"},
+    {"SM >= 80 && S100 >= 350 && " MATRIX32 " && C == 4 && W*H <= 1048576", "matrix32", "ROWS=32"},
     {"SM >= 80 && " MATRIX32 " && C > 1 && W*H <= 1048576", "matrix32", "ROWS=16"},
     {"SM >= 80 && " MATRIX32 " && C > 1 && H < 2048", "matrix32", ""},
     {"SM >= 80 && S100 >= 150 && S100 < 350 && C == 3 && " BUSY, "matrix32", "ROWS=384 REGISTERS=128"},
@@ -522,6 +530,7 @@ static const struct seed seeds[] = {
     {"SM >= 80 && " MATRIX32 " && C == 4 && " BUSY, "matrix32", "TILES=1 ROWS=256"},
     {"SM >= 80 && S100 >= 150 && S100 < 350 && C == 3", "matrix32", "ROWS=128 REGISTERS=128"},
     {"SM >= 80 && S100 < 350 && C > 1", "matrix32", "ROWS=128"},
+    {"SM >= 80 && " MATRIX32 " && C == 4", "matrix32", "ROWS=256 REGISTERS=168"},
     {"SM >= 80 && " MATRIX32 " && C > 1", "matrix32", "ROWS=128 REGISTERS=168"},
     {"SM >= 80 && W*H <= 1048576 && S100 < 300", "columns", "LANES=32 ROWS=8 TIMES=4"},
     {"SM >= 80 && W*H <= 1048576", "columns", "LANES=32 ROWS=16 TIMES=2"},
@@ -569,14 +578,16 @@ static const struct seed seeds[] = {
      "TAKE=16 " STACKED "GIVE=8 DOWN=4 SPAN=128 ITEMS=256"},
     {"SM >= 80 && " GRID " && !(" BUSY ") && TYPE == 0 && C == 1 && GRID_STEP == 8", "grid_tiles",
      "TAKE=16 " BROAD "DOWN=1 SPAN=128 ITEMS=256"},
+    {"SM >= 80 && " GRID " && TYPE == 0 && C == 2 && GRID_STEP == 4", "grid_tiles",
+     "AHEAD=1 GROUP=64 ROWS=8 STACK=2 GIVE=8 DOWN=4 SPAN=128 ITEMS=256"},
     {"SM >= 80 && " GRID " && TYPE == 0 && C < 3 && GRID_STEP >= 4 && (C == 1 || S100 < 5000)", "grid_tiles",
      "TAKE=16 " STACKED "GIVE=8 DOWN=2 SPAN=128 ITEMS=256"},
     {"SM >= 80 && " GRID " && TYPE == 0 && GRID_STEP == 8 && S100 < 5000 && W % 16 == 0", "grid_tiles",
      BROAD "DOWN=1 SPAN=64 ITEMS=256"},
     {"SM >= 80 && " GRID " && TYPE == 0 && GRID_STEP == 8 && S100 < 5000 && C == 3", "grid_tiles",
      BROAD "GIVE=8 DOWN=1 SPAN=128 ITEMS=256"},
-    {"SM >= 80 && " GRID " && TYPE == 0 && GRID_STEP == 4", "grid_tiles",
-     "AHEAD=1 GROUP=64 ROWS=8 STACK=2 GIVE=4 DOWN=2 SPAN=128 ITEMS=256"},
+    {"SM >= 80 && " GRID " && TYPE == 0 && GRID_STEP == 4", "grid",
+     "AHEAD=1 GROUP=64 ROWS=8 STACK=2 GIVE=8 DOWN=2 DEEP=16"},
     {"SM >= 80 && " GRID " && TYPE == 0 && C == 3 && GRID_STEP == 8", "grid", STACKED "DOWN=1"},
     {"SM >= 80 && " GRID " && TYPE == 0 && GRID_STEP == 8", "grid", BROAD "GIVE=8 DOWN=1"},
     {"SM >= 80 && " GRID " && TYPE == 0", "grid", "AHEAD=1 GROUP=64 ROWS=8 STACK=2 GIVE=8 DOWN=2"},
