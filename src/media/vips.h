@@ -25,6 +25,7 @@ struct vips_kept {
     VipsImage *metadata; /* an empty image that carries the metadata alone */
     int loop, *delays;   /* of an animation: repetitions, or -1; milliseconds of each page, or NULL */
     unsigned delay_count;
+    unsigned bits;    /* of samples that fill 16, where the file has fewer: 8 to 15; else 0 */
     struct text lost; /* numbers of the tags of a TIFF that are not carried */
 };
 
@@ -72,6 +73,13 @@ bool vips_png_cicp(int fd, struct vips_cicp *cicp);
 int vips_write_png_cicp(int fd, const struct vips_cicp *cicp);
 /* Of an AVIF that was just written; false: it has no place for that, or cannot be written. */
 bool vips_set_nclx(int fd, const struct vips_cicp *cicp);
+
+/* As AVIF or HEIC, after the output's suffix: 16 bits become 12, or in HEIC 10 where the input has no
+ * more. */
+bool vips_save_heif(const struct media_output *output, VipsImage *image, VipsTarget *target, int quality);
+/* Whether that can be done, by encoding a few pixels: that libvips knows the format does not mean that the
+ * encoder is there. */
+bool vips_try_heif(bool avif);
 
 /* Whether all pixels of a WebP are stored as they are. */
 bool vips_webp_is_lossless(int fd);

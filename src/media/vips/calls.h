@@ -65,6 +65,7 @@
     X(vips_init) \
     X(vips_interpretation_get_type) \
     X(vips_jpegsave_target) \
+    X(vips_maplut) \
     X(vips_operation_block_set) \
     X(vips_pngsave_target) \
     X(vips_rad2float) \
@@ -199,6 +200,7 @@ const struct vips_calls *vips_calls(void);
 #define vips_init (vips_calls()->vips_init)
 #define vips_interpretation_get_type (vips_calls()->vips_interpretation_get_type)
 #define vips_jpegsave_target (vips_calls()->vips_jpegsave_target)
+#define vips_maplut (vips_calls()->vips_maplut)
 #define vips_operation_block_set (vips_calls()->vips_operation_block_set)
 #define vips_pngsave_target (vips_calls()->vips_pngsave_target)
 #define vips_rad2float (vips_calls()->vips_rad2float)

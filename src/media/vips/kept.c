@@ -177,6 +177,7 @@ static void *pack_field(VipsImage *from, const char *name, GValue *value, void *
 void vips_kept_pack(const struct vips_kept *kept, struct text *bytes)
 {
     text_add_bytes(bytes, &kept->loop, sizeof kept->loop);
+    text_add_bytes(bytes, &kept->bits, sizeof kept->bits);
     text_add_bytes(bytes, &kept->metadata->Xres, sizeof kept->metadata->Xres);
     text_add_bytes(bytes, &kept->metadata->Yres, sizeof kept->metadata->Yres);
     add_block(bytes, kept->delays, kept->delay_count * sizeof *kept->delays);
@@ -265,7 +266,7 @@ bool vips_kept_unpack(struct vips_kept *kept, const void *bytes, size_t size, un
 {
     struct cursor c = {bytes, size};
     size_t count = 0, length = 0;
-    bool ok = get(&c, &kept->loop, sizeof kept->loop) &&
+    bool ok = get(&c, &kept->loop, sizeof kept->loop) && get(&c, &kept->bits, sizeof kept->bits) &&
               get(&c, &kept->metadata->Xres, sizeof kept->metadata->Xres) &&
               get(&c, &kept->metadata->Yres, sizeof kept->metadata->Yres) &&
               (kept->delays = get_block(&c, &count));

@@ -79,6 +79,21 @@ static hone_status keep_exif(struct media_input *input, hone_error *error)
     return ok ? HONE_OK : error_memory(error, "the metadata of an image");
 }
 
+/* libvips shifts the samples of a HEIF and a JPEG 2000 to the top, and white would be a little less than
+ * white. */
+static unsigned shifted_bits(const struct media_input *input, const VipsImage *image)
+{
+    const char *field = "heif-bitdepth";
+    int bits = 0;
+    if (image->BandFmt != VIPS_FORMAT_USHORT)
+        return 0;
+    if (strcmp(input->info.format, "JPEG 2000") == 0)
+        bits = (int)vips_jp2_bits(input->fd);
+    else if (vips_image_get_typeof(image, field) == 0 || vips_image_get_int(image, field, &bits) != 0)
+        return 0;
+    return bits < 8 || bits > 15 ? 0 : (unsigned)bits;
+}
+
 hone_status vips_keep_metadata(struct media_input *input, VipsImage *image, hone_error *error)
 {
     VipsImage *metadata = input->kept->metadata;
@@ -88,6 +103,7 @@ hone_status vips_keep_metadata(struct media_input *input, VipsImage *image, hone
         return media_bad(input, error, " has %zu bytes of metadata; at most %d are accepted", total,
                          MAX_METADATA);
     hone_status status = keep_exif(input, error); /* which libvips takes resolution and orientation from */
+    input->kept->bits = shifted_bits(input, image);
     vips_carry_metadata(image, metadata);
     wrap_iptc(metadata);
     if (input->orientation > 1)

@@ -49,21 +49,6 @@ static bool bears_loss(const struct media_input *input)
     return input->options.accept_damaged && strcmp(input->info.format, "TIFF") == 0;
 }
 
-/* libvips shifts the samples of a HEIF and a JPEG 2000 to the top, and white would be a little less than
- * white. */
-static unsigned shifted_bits(const struct media_input *input, const VipsImage *image)
-{
-    const char *field = "heif-bitdepth";
-    int bits = 0;
-    if (image->BandFmt != VIPS_FORMAT_USHORT)
-        return 0;
-    if (strcmp(input->info.format, "JPEG 2000") == 0)
-        bits = (int)vips_jp2_bits(input->fd);
-    else if (vips_image_get_typeof(image, field) == 0 || vips_image_get_int(image, field, &bits) != 0)
-        return 0;
-    return bits < 8 || bits > 15 ? 0 : (unsigned)bits;
-}
-
 /* To the full range: the upper bits once more below. */
 static void widen(const uint16_t *row, unsigned bits, uint16_t *to, size_t count)
 {
@@ -76,7 +61,7 @@ static bool conversion_init(struct conversion *c, const struct media_input *inpu
     const hone_image_desc *desc = &input->info.desc;
     *c = (struct conversion){.format = image->BandFmt,
                              .to_float = desc->type == HONE_F32 && image->BandFmt != VIPS_FORMAT_FLOAT,
-                             .bits = shifted_bits(input, image),
+                             .bits = input->kept->bits,
                              .count = (size_t)image->Xsize * (size_t)image->Bands};
     if (c->to_float || c->bits)
         c->numbers = mem_new(c->count, sizeof(float));

@@ -364,13 +364,6 @@ static bool save_tiff(const struct media_output *output, VipsImage *image, VipsT
            mark_channels(output) && keep_resolution(output, &layout);
 }
 
-static int save_heif(VipsImage *image, VipsTarget *target, int quality, bool avif)
-{
-    return vips_heifsave_target(image, target, "Q", quality, "compression",
-                                avif ? VIPS_FOREIGN_HEIF_COMPRESSION_AV1 : VIPS_FOREIGN_HEIF_COMPRESSION_HEVC,
-                                NULL);
-}
-
 /* As a lossless input is, unless a quality was asked for, which lossless files do not have. */
 static bool save_webp(const struct media_output *output, VipsImage *image, VipsTarget *target)
 {
@@ -397,24 +390,10 @@ static bool save(const struct media_output *output, VipsImage *image, VipsTarget
         return save_webp(output, image, target);
     case 'a':
     case 'h':
-        return save_heif(image, target, quality, suffix[1] == 'a') == 0;
+        return vips_save_heif(output, image, target, quality);
     default:
         return vips_jpegsave_target(image, target, "Q", quality, NULL) == 0;
     }
-}
-
-/* By encoding a few pixels: that libvips knows the format does not mean that the encoder is there. */
-static bool try_encoder(bool avif)
-{
-    VipsImage *black = NULL;
-    VipsTarget *target = vips_target_new_to_memory();
-    const int most = 50;
-    const bool ok = target && vips_black(&black, 16, 16, "bands", 3, NULL) == 0 &&
-                    save_heif(black, target, most, avif) == 0;
-    g_clear_object(&black);
-    g_clear_object(&target);
-    vips_error_clear();
-    return ok;
 }
 
 bool media_vips_encodes(const char *suffixes)
@@ -428,7 +407,7 @@ bool media_vips_encodes(const char *suffixes)
         return g_type_from_name("VipsForeignSaveCgifTarget") != 0;
     pthread_mutex_lock(&lock);
     if (!known[avif])
-        known[avif] = 1 + try_encoder(avif);
+        known[avif] = 1 + vips_try_heif(avif);
     const bool encodes = known[avif] == 2;
     pthread_mutex_unlock(&lock);
     return encodes;

@@ -518,6 +518,42 @@ def test_white_of_ten_and_twelve_bits_is_white():
             frame.check(abs(got - wanted).max() < 1 and got.max() == 65535, f"{bits} bits: off by {abs(got - wanted).max()}, {got.max()}")
 
 
+def decoded(place, name, kind, shape):
+    """The samples of a picture by FFmpeg's decoder, which tells `kind` of them: nothing is converted."""
+    probe = subprocess.run(["ffprobe", "-v", "error", "-show_entries", "stream=pix_fmt", "-of", "csv=p=0", place.path(name)], check=True, timeout=100, capture_output=True)
+    frame.check(probe.stdout.decode().strip() == kind, f"{name}: {probe.stdout}")
+    subprocess.run(["ffmpeg", "-v", "error", "-y", "-i", place.path(name), "-f", "rawvideo", place.path("raw")], check=True, timeout=100)
+    return np.fromfile(place.path("raw"), "<u2" if "le" in kind else "u1").reshape(shape)
+
+
+def test_avif_and_heic_hold_more_than_eight_bits():
+    """12, or in HEIC 10 where the input has no more. Luma of gray is what was encoded, up to the codec's last bit."""
+    levels = np.tile(np.linspace(0, 65535, 128).astype(np.uint16), (64, 1))
+    with Here() as place:
+        cv2.imwrite(place.path("in.png"), levels)
+        cv2.imwrite(place.path("in8.png"), (levels >> 8).astype(np.uint8))
+        subprocess.run(["ffmpeg", "-v", "error", "-y", "-i", place.path("in.png"), "-c:v", "libaom-av1", "-crf", "0", "-cpu-used", "8", "-pix_fmt", "gbrp10le",
+                        "-still-picture", "1", place.path("in10.avif")], check=True, timeout=100)
+        for source, bits in (("in.png", 12), ("in10.avif", 12), ("in8.png", 8)):
+            place.run("apply", "box size=1", place.path(source), "-o", place.path("out.avif"), "--quality", "100", "--force")
+            luma = decoded(place, "out.avif", "yuv444p" + (f"{bits}le" if bits > 8 else ""), (3, 64, 128))[0]
+            off = abs(luma.astype(int) - np.rint(levels * (((1 << bits) - 1) / 65535)).astype(int))
+            coarse = 8 if source == "in10.avif" else 1
+            frame.check(off.max() <= coarse and luma.max() == (1 << bits) - 1 and luma.min() == 0, f"{source}: off by {off.max()}, {luma.min()} to {luma.max()}")
+            frame.check(coarse > 1 or (off > 0).mean() < 0.1, f"{source}: {(off > 0).mean():.2f} of all are off")
+        for source, bits in (("in.png", 12), ("in10.avif", 10), ("in8.png", 8)):
+            place.run("apply", "box size=1", place.path(source), "-o", place.path("out.heic"), "--force")
+            with open(place.path("out.heic"), "rb") as file:
+                data = file.read()
+            depths = data[data.index(b"hvcC") + 4 + 17:][:2]  # of luma and chroma, less 8, in the lower three bits
+            frame.check([8 + (depth & 7) for depth in depths] == [bits, bits], f"{source}: {depths}")
+            place.run("apply", "box size=1", place.path("out.heic"), "-o", place.path("out.png"), "--force")
+            got = cv2.imread(place.path("out.png"), cv2.IMREAD_UNCHANGED)[..., :3] * (257 if bits == 8 else 1)
+            frame.check(abs(got.astype(int) - levels[..., None]).max() < 1024 and got.max() > 65000, f"{source}: {abs(got.astype(int) - levels[..., None]).max()}")
+        said = place.run("apply", "integral", place.path("in.png"), "-o", place.path("out.avif"), "--force", status=2).stderr
+        frame.check("AVIF holds 8 or 12 bits; this result is u32" in said, said)
+
+
 def test_white_of_jpeg_2000_is_white():
     with Here() as place:
         for bits in (10, 12, 14):

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* AVIF and HEIC: how many bits their samples get, and what 16 bits become then. */
+#include "base/mem.h"
+#include "media/vips/internal.h"
+
+#include <stdlib.h>
+
+enum { LEVELS = 65536, WHITE = LEVELS - 1, MOST_BITS = 12, FEW_BITS = 10 };
+
+/* Those of the input, where the format has as many. Of 10 bits, libheif 1.15 tells the encoder of AV1 a
+ * profile that has none, which ends the process. */
+static unsigned bits_for(const struct media_output *output, bool avif)
+{
+    const struct vips_kept *kept = output->like ? output->like->kept : NULL;
+    if (output->desc.type == HONE_U8)
+        return 8;
+    return !avif && kept && kept->bits && kept->bits <= FEW_BITS ? FEW_BITS : MOST_BITS;
+}
+
+/* libvips shifts the lower bits out: white would be darker than it was, and all else by half a level. */
+static VipsImage *rounded(VipsImage *image, unsigned bits, uint16_t *levels)
+{
+    const uint32_t most = (1u << bits) - 1;
+    VipsImage *table, *mapped = NULL, *made = NULL;
+    for (uint32_t i = 0; i < LEVELS; i++)
+        levels[i] = (uint16_t)((i * most + WHITE / 2) / WHITE << (16 - bits));
+    table = vips_image_new_from_memory(levels, LEVELS * sizeof *levels, LEVELS, 1, 1, VIPS_FORMAT_USHORT);
+    if (table && vips_maplut(image, &mapped, table, NULL) == 0 &&
+        vips_copy(mapped, &made, "interpretation", image->Type, NULL) != 0)
+        made = NULL;
+    g_clear_object(&mapped);
+    g_clear_object(&table);
+    return made;
+}
+
+static bool save(VipsImage *image, VipsTarget *target, int quality, unsigned bits, bool avif)
+{
+    return vips_heifsave_target(image, target, "Q", quality, "bitdepth", (int)bits, "compression",
+                                avif ? VIPS_FOREIGN_HEIF_COMPRESSION_AV1 : VIPS_FOREIGN_HEIF_COMPRESSION_HEVC,
+                                NULL) == 0;
+}
+
+bool vips_save_heif(const struct media_output *output, VipsImage *image, VipsTarget *target, int quality)
+{
+    const bool avif = output->suffix[1] == 'a';
+    const unsigned bits = bits_for(output, avif);
+    if (bits == 8)
+        return save(image, target, quality, bits, avif);
+    uint16_t *levels = mem_new(LEVELS, sizeof *levels);
+    VipsImage *fitting = levels ? rounded(image, bits, levels) : NULL;
+    const bool ok = fitting && save(fitting, target, quality, bits, avif);
+    g_clear_object(&fitting);
+    free(levels);
+    return ok;
+}
+
+bool vips_try_heif(bool avif)
+{
+    VipsImage *black = NULL;
+    VipsTarget *target = vips_target_new_to_memory();
+    const int most = 50;
+    const bool ok =
+        target && vips_black(&black, 16, 16, "bands", 3, NULL) == 0 && save(black, target, most, 8, avif);
+    g_clear_object(&black);
+    g_clear_object(&target);
+    vips_error_clear();
+    return ok;
+}
