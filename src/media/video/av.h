@@ -280,6 +280,8 @@ int muxer_complete(const AVOutputFormat *muxer, bool seekable, AVCodecParameters
 void muxer_list_holders(char *to, size_t size, const AVStream *stream);
 /* Whether only what is built on FFmpeg's libraries reads such a file. */
 bool muxer_is_unusual(const AVOutputFormat *muxer, enum AVCodecID id);
+/* How far a format may go beyond what the libraries take for standard (FF_COMPLIANCE_...). */
+int muxer_compliance(const AVOutputFormat *muxer);
 /* Y4M takes frames as they are, but only planar ones. */
 bool muxer_is_y4m(const AVOutputFormat *muxer);
 

@@ -9,11 +9,13 @@
 
 enum { MAX_HELD = 20 };
 
+struct list {
+    const char *muxer;
+    enum AVCodecID ids[MAX_HELD]; /* up to AV_CODEC_ID_NONE */
+};
+
 /* These muxers have no list of codecs that could be asked for, and some write what no demuxer recognises. */
-static const struct {
-    const char *name;
-    enum AVCodecID held[MAX_HELD]; /* up to AV_CODEC_ID_NONE */
-} muxers[] = {
+static const struct list held[] = {
     {"mpegts",
      {AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_MPEG4, AV_CODEC_ID_H264, AV_CODEC_ID_HEVC,
       AV_CODEC_ID_CAVS, AV_CODEC_ID_DIRAC, AV_CODEC_ID_VC1, AV_CODEC_ID_MP2, AV_CODEC_ID_MP3, AV_CODEC_ID_AAC,
@@ -29,17 +31,19 @@ static const struct {
     {"yuv4mpegpipe", {AV_CODEC_ID_WRAPPED_AVFRAME}},
 };
 
-/* What these refuse or write, though their lists of codecs say otherwise. */
-static const struct {
-    const char *name;
-    enum AVCodecID id;
-    bool holds;
-} exceptions[] = {{"mov", AV_CODEC_ID_FFV1, true},       {"mov", AV_CODEC_ID_VP8, false},
-                  {"mov", AV_CODEC_ID_VP9, false},       {"mov", AV_CODEC_ID_AV1, false},
-                  {"mov", AV_CODEC_ID_FLAC, false},      {"mov", AV_CODEC_ID_OPUS, false},
-                  {"mov", AV_CODEC_ID_TRUEHD, false},    {"mp4", AV_CODEC_ID_TRUEHD, false},
-                  {"matroska", AV_CODEC_ID_RV10, false}, {"matroska", AV_CODEC_ID_RV20, false},
-                  {"matroska", AV_CODEC_ID_RV30, false}, {"matroska", AV_CODEC_ID_RV40, false}};
+/* What these refuse, or write so that it cannot be read, though their lists of codecs have it: NUT does not
+ * store the size of blocks that decoders need, and the times of G.726 in Matroska become wrong. */
+static const struct list refused[] = {
+    {"mov",
+     {AV_CODEC_ID_VP8, AV_CODEC_ID_VP9, AV_CODEC_ID_AV1, AV_CODEC_ID_FLAC, AV_CODEC_ID_OPUS,
+      AV_CODEC_ID_TRUEHD}},
+    {"mp4", {AV_CODEC_ID_TRUEHD}},
+    {"matroska",
+     {AV_CODEC_ID_RV10, AV_CODEC_ID_RV20, AV_CODEC_ID_RV30, AV_CODEC_ID_RV40, AV_CODEC_ID_ADPCM_G726}},
+    {"nut",
+     {AV_CODEC_ID_WMAV1, AV_CODEC_ID_WMAV2, AV_CODEC_ID_WMAPRO, AV_CODEC_ID_WMAVOICE, AV_CODEC_ID_WMALOSSLESS,
+      AV_CODEC_ID_COOK, AV_CODEC_ID_ATRAC3, AV_CODEC_ID_SIPR, AV_CODEC_ID_RA_288, AV_CODEC_ID_ADPCM_G726}},
+};
 
 /* Frames that are not encoded, of which these have a code for few layouts: others are refused, or written so
  * that they are read as something else. */
@@ -108,6 +112,14 @@ bool muxer_is_y4m(const AVOutputFormat *muxer)
     return strcmp(muxer->name, "yuv4mpegpipe") == 0;
 }
 
+int muxer_compliance(const AVOutputFormat *muxer)
+{
+    if (muxer_is_y4m(muxer)) /* more than 8 bits */
+        return FF_COMPLIANCE_UNOFFICIAL;
+    /* FLAC, which is standardized since FFmpeg called it an experiment. */
+    return strcmp(muxer->name, "mp4") == 0 ? FF_COMPLIANCE_EXPERIMENTAL : FF_COMPLIANCE_NORMAL;
+}
+
 /* NUT does not store how long packets last, and text says that nowhere else. */
 static bool loses_text(const AVOutputFormat *muxer, enum AVCodecID id)
 {
@@ -115,25 +127,46 @@ static bool loses_text(const AVOutputFormat *muxer, enum AVCodecID id)
     return codec && codec->props & AV_CODEC_PROP_TEXT_SUB && strcmp(muxer->name, "nut") == 0;
 }
 
-bool muxer_holds(const AVOutputFormat *muxer, enum AVCodecID id)
+/* Matroska takes what AVI and WAV have tags for, too, which its muxer writes but does not list. */
+static bool holds_by_tag(const AVOutputFormat *muxer, enum AVCodecID id)
 {
-    for (size_t i = 0; i < COUNT_OF(muxers); i++) {
-        if (strcmp(muxers[i].name, muxer->name) != 0)
-            continue;
-        const enum AVCodecID *at = muxers[i].held;
-        while (*at != AV_CODEC_ID_NONE && *at != id)
-            at++;
-        return *at == id && id != AV_CODEC_ID_NONE;
-    }
-    for (size_t i = 0; i < COUNT_OF(exceptions); i++)
-        if (exceptions[i].id == id && strcmp(exceptions[i].name, muxer->name) == 0)
-            return exceptions[i].holds;
-    return !loses_text(muxer, id) && avformat_query_codec(muxer, id, FF_COMPLIANCE_NORMAL) == 1;
+    const struct AVCodecTag *const tags[] = {avformat_get_riff_video_tags(), avformat_get_riff_audio_tags(),
+                                             NULL};
+    unsigned tag;
+    return strcmp(muxer->name, "matroska") == 0 && av_codec_get_tag2(tags, id, &tag);
 }
 
 bool muxer_is_unusual(const AVOutputFormat *muxer, enum AVCodecID id)
 {
     return id == AV_CODEC_ID_FFV1 && strcmp(muxer->name, "mov") == 0;
+}
+
+static const struct list *find(const struct list *lists, size_t count, const AVOutputFormat *muxer)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(lists[i].muxer, muxer->name) == 0)
+            return &lists[i];
+    return NULL;
+}
+
+static bool has(const struct list *list, enum AVCodecID id)
+{
+    const enum AVCodecID *at = list->ids;
+    while (*at != AV_CODEC_ID_NONE && *at != id)
+        at++;
+    return *at == id && id != AV_CODEC_ID_NONE;
+}
+
+bool muxer_holds(const AVOutputFormat *muxer, enum AVCodecID id)
+{
+    const struct list *all = find(held, COUNT_OF(held), muxer);
+    const struct list *others = find(refused, COUNT_OF(refused), muxer);
+    if (all)
+        return has(all, id);
+    if ((others && has(others, id)) || loses_text(muxer, id))
+        return false;
+    return muxer_is_unusual(muxer, id) || holds_by_tag(muxer, id) ||
+           avformat_query_codec(muxer, id, FF_COMPLIANCE_NORMAL) == 1;
 }
 
 bool muxer_copies(const AVOutputFormat *muxer, const AVStream *stream)

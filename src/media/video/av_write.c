@@ -337,8 +337,7 @@ static hone_status open_muxer(struct video_output *output, bool seekable, hone_e
     output->format->pb = output->io;
     output->format->flags |= AVFMT_FLAG_CUSTOM_IO;
     output->format->max_delay = AHEAD;
-    if (muxer_is_y4m(muxer))
-        output->format->strict_std_compliance = FF_COMPLIANCE_UNOFFICIAL; /* more than 8 bits */
+    output->format->strict_std_compliance = muxer_compliance(muxer);
     const struct encoder_request request = request_of(output);
     return encoder_open(&output->encoder, &output->times, &request, error);
 }

@@ -123,6 +123,22 @@ def test_what_muxers_refuse_becomes_another_codec():
             frame.check(described(place.path(out))[0] == "h264", f"{codec}: {described(place.path(out))}")
 
 
+def test_sound_goes_where_it_can_be_read_again():
+    """As FFmpeg decodes it from there: Matroska takes what WAV has tags for, MP4 takes FLAC; without the size of blocks NUT cannot be decoded."""
+    with Here() as place:
+        for source, codec, rate, kept, left in (("in.avi", "wmav2", 44100, "mkv avi", "nut mp4"), ("in.avi", "pcm_mulaw", 8000, "mkv nut", "mp4"),
+                                                ("in.avi", "libgsm_ms", 8000, "mkv", "mov"), ("in.avi", "g722", 16000, "mkv", "mp4"), ("in.mkv", "flac", 48000, "mp4 mkv", "mov"),
+                                                ("in.avi", "adpcm_g726", 8000, "avi", "mkv nut")):
+            ffmpeg("-f", "lavfi", "-i", f"sine=duration=0.4:sample_rate={rate}", *picture(), "-c:v", "mpeg4", "-c:a", codec, "-ac", "1", "-y", place.path(source))
+            wanted = ffmpeg("-i", place.path(source), "-map", "0:a", "-f", "s16le", "-")
+            for suffix in f"{kept} {left}".split():
+                out = place.path("out." + suffix)
+                said = place.run("apply", SAME, place.path(source), "-o", out, "--force").stderr
+                sounds = [s for s in probe(out, "-show_streams")["streams"] if s["codec_type"] == "audio"]
+                frame.check(len(sounds) == (suffix in kept.split()) and ("is left out" in said) == (suffix in left.split()), f"{codec} in {suffix}: {said}")
+                frame.check(not sounds or ffmpeg("-i", out, "-map", "0:a", "-f", "s16le", "-") == wanted, f"{codec} in {suffix}: other samples")
+
+
 def test_odd_sizes_go_to_encoders_that_take_them():
     """Of the same codec, if possible."""
     with Here() as place:
