@@ -77,6 +77,16 @@ static bool is_worse(const AVCodec *codec, enum AVPixelFormat format)
            (strcmp(codec->name, "prores") == 0 || strcmp(codec->name, "prores_aw") == 0);
 }
 
+/* What is none of these is H.263+, of which the encoder has another codec. */
+static bool is_size_of_h263(int width, int height)
+{
+    static const int sizes[][2] = {{128, 96}, {176, 144}, {352, 288}, {704, 576}, {1408, 1152}};
+    for (size_t i = 0; i < COUNT_OF(sizes); i++)
+        if (sizes[i][0] == width && sizes[i][1] == height)
+            return true;
+    return false;
+}
+
 /* Sizes that these refuse: fewer samples than so many, or chroma of half a sample. */
 static bool fits(const AVCodec *codec, const struct encoder_request *r)
 {
@@ -91,7 +101,7 @@ static bool fits(const AVCodec *codec, const struct encoder_request *r)
         if (strcmp(particular[i].name, codec->name) == 0)
             return width >= particular[i].least && height >= particular[i].least &&
                    width % (1 << desc->log2_chroma_w) == 0 && height % (1 << desc->log2_chroma_h) == 0;
-    return true;
+    return strcmp(codec->name, "h263") != 0 || is_size_of_h263(width, height);
 }
 
 static bool choose_named(struct encoder_choice *choice, const AVCodec *codec, enum AVPixelFormat format,

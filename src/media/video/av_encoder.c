@@ -25,13 +25,30 @@ static const struct known {
     int usual;                /* quality */
     const char *preset;       /* the option, where it has another name */
     const char *usual_preset; /* where the encoder's own takes minutes for a second of video */
-} known[] = {
-    {"libx264", RATED_CRF51, 65, NULL, NULL},         {"libx264rgb", RATED_CRF51, 65, NULL, NULL},
-    {"libx265", RATED_CRF51, 61, NULL, NULL},         {"libsvtav1", RATED_CRF63, 60, NULL, NULL},
-    {"libaom-av1", RATED_CRF63, 60, "cpu-used", "6"}, {"libvpx-vp9", RATED_CRF63, 60, "cpu-used", NULL},
-    {"libvpx", RATED_CRF63, 75, "cpu-used", NULL},    {"mpeg4", RATED_QSCALE, 95, NULL, NULL},
-    {"mpeg2video", RATED_QSCALE, 95, NULL, NULL},     {"mpeg1video", RATED_QSCALE, 95, NULL, NULL},
-    {"mjpeg", RATED_QSCALE, 95, NULL, NULL},          {"libtheora", RATED_TENTHS, 80, NULL, NULL}};
+} known[] = {{"libx264", RATED_CRF51, 65, NULL, NULL},
+             {"libx264rgb", RATED_CRF51, 65, NULL, NULL},
+             {"libx265", RATED_CRF51, 61, NULL, NULL},
+             {"libsvtav1", RATED_CRF63, 60, NULL, NULL},
+             {"libaom-av1", RATED_CRF63, 60, "cpu-used", "6"},
+             {"libvpx-vp9", RATED_CRF63, 60, "cpu-used", NULL},
+             {"libvpx", RATED_CRF63, 75, "cpu-used", NULL},
+             {"mpeg4", RATED_QSCALE, 95, NULL, NULL},
+             {"mpeg2video", RATED_QSCALE, 95, NULL, NULL},
+             {"mpeg1video", RATED_QSCALE, 95, NULL, NULL},
+             {"mjpeg", RATED_QSCALE, 95, NULL, NULL},
+             {"libtheora", RATED_TENTHS, 80, NULL, NULL},
+             /* Old ones, whose own setting is a rate of 200 kbit/s, whatever the size. */
+             {"msmpeg4", RATED_QSCALE, 95, NULL, NULL},
+             {"msmpeg4v2", RATED_QSCALE, 95, NULL, NULL},
+             {"wmv1", RATED_QSCALE, 95, NULL, NULL},
+             {"wmv2", RATED_QSCALE, 95, NULL, NULL},
+             {"flv", RATED_QSCALE, 95, NULL, NULL},
+             {"h261", RATED_QSCALE, 95, NULL, NULL},
+             {"h263", RATED_QSCALE, 95, NULL, NULL},
+             {"h263p", RATED_QSCALE, 95, NULL, NULL},
+             {"libxvid", RATED_QSCALE, 95, NULL, NULL},
+             {"snow", RATED_QSCALE, 95, NULL, NULL},
+             {"speedhq", RATED_QSCALE, 95, NULL, NULL}};
 
 static const struct known *find_known(const AVCodec *codec)
 {

@@ -139,6 +139,21 @@ def test_sound_goes_where_it_can_be_read_again():
                 frame.check(not sounds or ffmpeg("-i", out, "-map", "0:a", "-f", "s16le", "-") == wanted, f"{codec} in {suffix}: other samples")
 
 
+def test_old_codecs_get_no_poor_rate():
+    """Their encoders' own one is 200 kbit/s for any size."""
+    with Here() as place:
+        for suffix, codec, size in ((".avi", "msmpeg4", "640x480"), (".avi", "wmv2", "640x480"), (".mkv", "flv", "640x480"), (".mov", "h263p", "704x576")):
+            path, out = place.path("in" + suffix), place.path("out" + suffix)
+            ffmpeg("-f", "lavfi", "-i", f"mandelbrot=size={size}:rate=25", "-frames:v", "12", "-pix_fmt", "yuv420p", "-q:v", "3", "-c:v", codec, "-y", path)
+            said = place.run("apply", SAME, path, "-o", out, "--force").stderr
+            a, b = (np.frombuffer(ffmpeg("-i", name, "-f", "rawvideo", "-pix_fmt", "gray", "-"), np.uint8).astype(float) for name in (path, out))
+            frame.check(described(path)[0] == described(out)[0] and not said, f"{codec}: {described(out)} {said}")
+            frame.check(len(a) == len(b) and ((a - b) ** 2).mean() < 2, f"{codec}: {((a - b) ** 2).mean():.1f}")
+        ffmpeg(*picture(), "-pix_fmt", "yuv420p", "-c:v", "h263p", place.path("plus.mov"))
+        said = place.run("apply", SAME, place.path("plus.mov"), "-o", place.path("other.mov")).stderr
+        frame.check(described(place.path("other.mov"))[0] == "h264" and "h263 becomes h264" in said, said)
+
+
 def test_odd_sizes_go_to_encoders_that_take_them():
     """Of the same codec, if possible."""
     with Here() as place:
