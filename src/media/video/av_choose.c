@@ -202,15 +202,22 @@ static bool choose_kept(struct encoder_choice *choice, const struct encoder_requ
            (choose_of(choice, kept(r), r, false) || choose_of(choice, kept(r), r, true));
 }
 
+/* Whether a codec, or none, always gives frames back as they were. */
+static bool is_lossless(enum AVCodecID id)
+{
+    const AVCodecDescriptor *codec = avcodec_descriptor_get(id);
+    return codec && (codec->props & (AV_CODEC_PROP_LOSSLESS | AV_CODEC_PROP_LOSSY)) == AV_CODEC_PROP_LOSSLESS;
+}
+
 /* Another codec that the format holds, without any loss of bits. */
 static bool choose_exact(struct encoder_choice *choice, const struct encoder_request *r)
 {
-    /* Nobody expects a loss of frames that are not encoded. */
-    const bool is_raw = kept(r) == AV_CODEC_ID_RAWVIDEO && !muxer_is_unusual(r->muxer, AV_CODEC_ID_FFV1);
+    /* Nobody expects a loss of frames that came without. */
+    const bool stays_exact = is_lossless(kept(r)) && !muxer_is_unusual(r->muxer, AV_CODEC_ID_FFV1);
     const enum AVCodecID tries[] = {AV_CODEC_ID_FFV1,      r->muxer->video_codec, AV_CODEC_ID_H264,
                                     AV_CODEC_ID_HEVC,      AV_CODEC_ID_VP9,       AV_CODEC_ID_FFV1,
                                     AV_CODEC_ID_MPEG2VIDEO};
-    for (size_t i = is_raw ? 0 : 1; i < COUNT_OF(tries); i++)
+    for (size_t i = stays_exact ? 0 : 1; i < COUNT_OF(tries); i++)
         if (muxer_holds(r->muxer, tries[i]) && choose_of(choice, tries[i], r, false))
             return true;
     return false;

@@ -154,6 +154,19 @@ def test_old_codecs_get_no_poor_rate():
         frame.check(described(place.path("other.mov"))[0] == "h264" and "h263 becomes h264" in said, said)
 
 
+def test_what_is_lossless_stays_so():
+    """As another such codec if need be, and where the output's format holds one."""
+    with Here() as place:
+        for name, codec, pixels, outs in (("in.mov", "qtrle", "rgb24", {"mkv": "ffv1", "avi": "ffv1", "mp4": "h264"}),
+                                          ("in.avi", "utvideo", "yuv420p", {"mkv": "utvideo", "mov": "h264"}), ("in.avi", "huffyuv", "yuv422p", {"mkv": "huffyuv"})):
+            ffmpeg(*picture(), "-pix_fmt", pixels, "-c:v", codec, "-y", place.path(name))
+            for suffix, wanted in outs.items():
+                out = place.path("out." + suffix)
+                place.run("apply", SAME, place.path(name), "-o", out, "--force")
+                a, b = (ffmpeg("-i", path, "-f", "rawvideo", "-pix_fmt", pixels, "-") for path in (place.path(name), out))
+                frame.check(described(out)[0] == wanted and (a == b) == (wanted != "h264"), f"{codec} in {suffix}: {described(out)}")
+
+
 def test_odd_sizes_go_to_encoders_that_take_them():
     """Of the same codec, if possible."""
     with Here() as place:
