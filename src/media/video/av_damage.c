@@ -112,9 +112,16 @@ static void forget_before(struct damages *damages, int64_t packet)
     pthread_mutex_unlock(&damages->lock);
 }
 
+/* H.261 marks no frame as a key frame. */
+static bool is_usual(const struct video_input *input, const char *message)
+{
+    return input->decoder->codec_id == AV_CODEC_ID_H261 &&
+           strcmp(message, "warning: first frame is no keyframe") == 0;
+}
+
 void damage_of_packet(struct video_input *input, int64_t packet, const char *message)
 {
-    if (!is_of_cut(&input->damages, packet, message))
+    if (!is_of_cut(&input->damages, packet, message) && !is_usual(input, message))
         damages_add(&input->damages, DAMAGE_IN, packet, message);
 }
 

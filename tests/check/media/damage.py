@@ -139,6 +139,18 @@ def test_a_cut_at_an_open_group_of_pictures_is_no_damage():
             frame.check(not result.stderr and len(got) > 5 and got == whole[-len(got):], f"{name}: {len(got)} frames: {result.stderr}")
 
 
+def test_whole_files_of_old_codecs_are_not_damaged():
+    """H.261 has no key frames that its decoder would know, which it says as an error."""
+    with Here() as place:
+        for codec in ("h261", "h263", "msmpeg4v2", "wmv1", "svq1", "cinepak", "mjpeg", "mpeg1video"):
+            ffmpeg("-f", "lavfi", "-i", "testsrc2=size=176x144:rate=25:duration=0.4", "-pix_fmt", "rgb24" if codec == "cinepak" else "yuvj420p" if codec == "mjpeg" else
+                   "yuv410p" if codec == "svq1" else "yuv420p", "-c:v", codec, "-y", place.path("in.mov" if codec == "svq1" else "in.avi"))
+            name = "in.mov" if codec == "svq1" else "in.avi"
+            said = place.run("apply", SAME, place.path(name), "-o", place.path("out.mkv"), "--codec", "ffv1", "--force").stderr
+            a, b = (hashlib.sha256(ffmpeg("-i", place.path(path), "-f", "rawvideo", "-pix_fmt", "gray", "-")).digest() for path in (name, "out.mkv"))
+            frame.check(not said and (a == b or codec in ("cinepak", "mjpeg")), f"{codec}: {said}")
+
+
 def cut(place, name, parts):
     """Without its first tenths; says how it is named."""
     with open(place.path(name), "rb") as file:
