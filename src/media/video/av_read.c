@@ -114,8 +114,9 @@ static hone_status send(struct video_input *input, hone_error *error)
 {
     AVPacket *packet = input->packet;
     const int64_t number = ++input->packets;
-    input->stamps[number % STAMPS] = (struct stamp){
-        number, packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts, packet->pts != AV_NOPTS_VALUE};
+    const bool is_shown = packet->pts != AV_NOPTS_VALUE;
+    input->stamps[number % STAMPS] =
+        (struct stamp){number, is_shown ? packet->pts - input->late : packet->dts, is_shown};
     input->decoder->reordered_opaque = number;
     marks_note_flag(input, packet);
     marks_reached(input, packet->stream_index, packet->dts);
@@ -135,12 +136,17 @@ static bool is_past_end(const struct video_input *input, const AVPacket *packet)
     return packet->dts == AV_NOPTS_VALUE || packet->dts > input->end + second;
 }
 
+static bool is_avi(const struct video_input *input)
+{
+    return strcmp(input->format->iformat->name, "avi") == 0;
+}
+
 /* Packets that the file says it has; 0: it does not say. */
 static int64_t count_listed(const struct video_input *input)
 {
     const char *name = input->format->iformat->name;
     const AVStream *stream = input->stream;
-    if (strcmp(name, "avi") == 0)
+    if (is_avi(input))
         return stream->nb_frames;
     if (strstr(name, "mp4"))
         return avformat_index_get_entries_count(stream);
@@ -149,13 +155,22 @@ static int64_t count_listed(const struct video_input *input)
     return 0;
 }
 
-/* Packets that there are. AVI counts empty ones, too, which repeat a frame, and its time is their number. */
+static int64_t number_in_avi(const struct video_input *input, const struct stamp *stamp)
+{
+    return stamp->pts + (stamp->is_shown ? input->late : 0);
+}
+
+/* Packets that there are. AVI counts empty ones, too, which repeat a frame, and its time is their number.
+ * They are not read, and as many are behind the last frame as were before it. */
 static int64_t count_found(const struct video_input *input)
 {
     const struct stamp *last = &input->stamps[input->packets % STAMPS];
-    const bool is_number = strcmp(input->format->iformat->name, "avi") == 0 && last->packet > 0 &&
-                           last->pts != AV_NOPTS_VALUE && last->pts >= input->packets;
-    return is_number ? last->pts + 1 : input->packets;
+    const struct stamp *before = &input->stamps[(input->packets + STAMPS - 1) % STAMPS];
+    const bool is_number = is_avi(input) && last->packet > 0 && last->pts != AV_NOPTS_VALUE;
+    const bool has_step = is_number && before->packet > 0 && before->pts != AV_NOPTS_VALUE;
+    const int64_t at = is_number ? number_in_avi(input, last) : 0;
+    const int64_t found = at + (has_step ? at - number_in_avi(input, before) : 1);
+    return found > input->packets ? found : input->packets;
 }
 
 /* A file that is cut off between two packets says nothing else. Nor does the demuxer of Y4M say anything of
@@ -272,14 +287,32 @@ static hone_status refuse_change(struct video_input *input, const AVFrame *frame
     return damage_tell(input, what, "all frames before it have another size or format", error);
 }
 
+/* AVI numbers frames as they are decoded, but shows the first one at 0 all the same. The libraries take the
+ * number that is read when a frame comes: as many frames later as the decoder holds back. */
+static void note_late(struct video_input *input, const AVFrame *first)
+{
+    const struct stamp *own = &input->stamps[first->reordered_opaque % STAMPS];
+    if (!is_avi(input) || own->packet != first->reordered_opaque || own->pts == AV_NOPTS_VALUE ||
+        first->best_effort_timestamp == AV_NOPTS_VALUE || own->is_shown)
+        return;
+    input->late = first->best_effort_timestamp - own->pts;
+    for (int i = 0; i < STAMPS; i++)
+        if (input->stamps[i].is_shown)
+            input->stamps[i].pts -= input->late;
+}
+
 /* Increasing stamps: encoders and formats take no others. */
 static void stamp_frame(struct video_input *input, AVFrame *frame)
 {
     const int64_t usual = av_rescale_q(1, av_inv_q(input_rate(input)), input->stream->time_base);
-    int64_t pts = frame->best_effort_timestamp;
     const bool first = input->last_pts == AV_NOPTS_VALUE;
+    if (first)
+        note_late(input, frame);
+    int64_t pts = frame->best_effort_timestamp;
     if (pts == AV_NOPTS_VALUE)
         pts = first ? 0 : input->last_pts + input->step;
+    else
+        pts -= input->late;
     if (!first && pts <= input->last_pts) {
         pts = input->last_pts + 1;
         if (!input->bumped)
@@ -289,7 +322,8 @@ static void stamp_frame(struct video_input *input, AVFrame *frame)
                 input->path, (unsigned long long)input->frames);
         input->bumped = true;
     }
-    input->step = frame->pkt_duration > 0 ? frame->pkt_duration : usual > 0 ? usual : 1;
+    const int64_t told = is_avi(input) && !first ? pts - input->last_pts : frame->pkt_duration;
+    input->step = told > 0 ? told : usual > 0 ? usual : 1;
     input->last_pts = pts;
     frame->pts = pts;
     frame->pkt_duration = input->step;

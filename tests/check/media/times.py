@@ -102,6 +102,18 @@ def test_sound_that_an_edit_list_hides_is_not_heard():
             frame.check(-0.05 < sound_start[1] - video_start[1] < 0.005, f"{out}: {video_start} {sound_start}")
 
 
+def test_avi_shows_its_first_frame_at_0():
+    """Though frames are numbered as they are decoded: against what it was copied from, cut and in each direction."""
+    with Here() as place:
+        for codec, *options in (("libx264", "-bf", "3"), ("mpeg4", "-bf", "2"), ("mpeg2video", "-bf", "1")):
+            ffmpeg(*source(sound=False), "-c:v", codec, *options, "-y", place.path("first.mp4"))
+            ffmpeg("-i", place.path("first.mp4"), "-c", "copy", "-y", place.path("in.avi"))
+            times = shown(place.path("first.mp4"))
+            for out, more in (("out.mkv", ()), ("out.mp4", ("--frames", "1-12")), ("out.avi", ("--codec", "h264"))):
+                said, got = apply(place, "in.avi", out, *more), shown(place.path(out))
+                frame.check(np.allclose(got, times[:len(got)], atol=0.001) and len(got) == (12 if more[:1] == ("--frames",) else 20) and not said, f"{codec} {out}: {got} {said}")
+
+
 def test_rates_and_times_stay():
     """Those that the stream itself tells, too; and frames that come at other times than the rate says."""
     varying = "-vf", r"setpts=(N*N+3*N)*0.004/TB", "-fps_mode", "vfr"
