@@ -129,12 +129,25 @@ static void set_profile(AVCodecContext *encoder, int profile)
     av_opt_set_int(encoder->priv_data, "profile", profile, 0);
 }
 
-/* LB, SQ, HQ, HQX, 444: that of the input, or what the frames need. DNxHD itself knows a few sizes only, each
- * with rates of its own. */
-static int dnxhr_profile(const AVCodecContext *encoder, const AVCodecParameters *from)
+/* DNxHD knows a few sizes, each with frames of a few sizes in bytes, which its encoder wants to be told by a
+ * rate: any that goes with them. 0: none does. */
+static int64_t dnxhd_rate(const struct video_input *input)
+{
+    static const struct {
+        int bytes, megabits;
+    } kinds[] = {{188416, 45},  {212992, 60},  {303104, 145}, {417792, 100},
+                 {458752, 180}, {606208, 145}, {917504, 185}};
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
+        if (kinds[i].bytes == input->sample->pkt_size)
+            return kinds[i].megabits * INT64_C(1000000);
+    return 0;
+}
+
+/* DNxHD, or of DNxHR LB, SQ, HQ, HQX, 444: that of the input, or what the frames need. */
+static int dnxhd_profile(const AVCodecContext *encoder, const AVCodecParameters *from)
 {
     const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(encoder->pix_fmt);
-    if (from->codec_id == AV_CODEC_ID_DNXHD && from->profile > FF_PROFILE_DNXHD)
+    if (from->codec_id == AV_CODEC_ID_DNXHD && (from->profile > FF_PROFILE_DNXHD || encoder->bit_rate))
         return from->profile;
     return desc->log2_chroma_w == 0  ? FF_PROFILE_DNXHR_444
            : desc->comp[0].depth > 8 ? FF_PROFILE_DNXHR_HQX
@@ -146,10 +159,12 @@ static void set_kind(AVCodecContext *encoder, const struct video_input *input)
 {
     const AVCodecParameters *from = input->stream->codecpar;
     const bool is_444 = av_pix_fmt_desc_get(encoder->pix_fmt)->log2_chroma_w == 0;
-    if (encoder->codec_id == AV_CODEC_ID_DNXHD)
-        set_profile(encoder, dnxhr_profile(encoder, from));
-    else if (encoder->codec_id == AV_CODEC_ID_PRORES && from->codec_id == AV_CODEC_ID_PRORES &&
-             is_444 == (from->profile >= FF_PROFILE_PRORES_4444))
+    if (encoder->codec_id == AV_CODEC_ID_DNXHD) {
+        encoder->bit_rate =
+            from->codec_id == AV_CODEC_ID_DNXHD && from->profile == FF_PROFILE_DNXHD ? dnxhd_rate(input) : 0;
+        set_profile(encoder, dnxhd_profile(encoder, from));
+    } else if (encoder->codec_id == AV_CODEC_ID_PRORES && from->codec_id == AV_CODEC_ID_PRORES &&
+               is_444 == (from->profile >= FF_PROFILE_PRORES_4444))
         set_profile(encoder, from->profile);
 }
 

@@ -135,8 +135,8 @@ static void tell_codec(const struct encoder_request *r, const AVCodecContext *en
     const enum AVCodecID id = r->like->stream->codecpar->codec_id;
     char lost[200];
     if (id == AV_CODEC_ID_DNXHD && encoder->codec_id == id &&
-        r->like->stream->codecpar->profile == FF_PROFILE_DNXHD)
-        tell(r, "DNxHD becomes DNxHR, because its encoder here cannot be given the rate of the input",
+        r->like->stream->codecpar->profile == FF_PROFILE_DNXHD && encoder->profile != FF_PROFILE_DNXHD)
+        tell(r, "DNxHD becomes DNxHR, because its encoder here does not know frames of so many bytes",
              "--codec chooses another codec");
     if (encoder_is_stopgap(r, encoder->codec_id))
         tell(r, "few programs read FFV1 in QuickTime, and no other encoder here takes these frames",
