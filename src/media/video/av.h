@@ -272,8 +272,10 @@ bool raw_is_short(struct video_input *input, const AVPacket *packet);
 bool muxer_holds(const AVOutputFormat *muxer, enum AVCodecID id);
 /* Whether it also holds them with such frames. */
 bool muxer_holds_frames(const AVOutputFormat *muxer, enum AVCodecID id, enum AVPixelFormat format);
-/* Whether it takes a stream of another file as it is. */
-bool muxer_copies(const AVOutputFormat *muxer, const AVStream *stream);
+/* Whether transport streams in files of this name have stamps before their packets. */
+bool muxer_is_blu_ray(const AVOutputFormat *muxer, const char *name);
+/* Whether it takes a stream of another file as it is, in a file of this name. */
+bool muxer_copies(const AVOutputFormat *muxer, const char *name, const AVStream *stream);
 /* Transport streams tell in each packet what Matroska wants in its header, which a pipe gets only once.
  * 0, or a code of the libraries. */
 int muxer_complete(const AVOutputFormat *muxer, bool seekable, AVCodecParameters *parameters);

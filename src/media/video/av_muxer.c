@@ -3,11 +3,12 @@
 #include "media/video/av.h"
 
 #include "base/mem.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_HELD = 20 };
+enum { MAX_HELD = 24 };
 
 struct list {
     const char *muxer;
@@ -17,10 +18,12 @@ struct list {
 /* These muxers have no list of codecs that could be asked for, and some write what no demuxer recognises. */
 static const struct list held[] = {
     {"mpegts",
-     {AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_MPEG4, AV_CODEC_ID_H264, AV_CODEC_ID_HEVC,
-      AV_CODEC_ID_CAVS, AV_CODEC_ID_DIRAC, AV_CODEC_ID_VC1, AV_CODEC_ID_MP2, AV_CODEC_ID_MP3, AV_CODEC_ID_AAC,
-      AV_CODEC_ID_AAC_LATM, AV_CODEC_ID_AC3, AV_CODEC_ID_EAC3, AV_CODEC_ID_DTS, AV_CODEC_ID_TRUEHD,
-      AV_CODEC_ID_OPUS, AV_CODEC_ID_DVB_SUBTITLE, AV_CODEC_ID_DVB_TELETEXT}},
+     {AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_MPEG4,        AV_CODEC_ID_H264,
+      AV_CODEC_ID_HEVC,       AV_CODEC_ID_CAVS,       AV_CODEC_ID_DIRAC,        AV_CODEC_ID_VC1,
+      AV_CODEC_ID_MP2,        AV_CODEC_ID_MP3,        AV_CODEC_ID_AAC,          AV_CODEC_ID_AAC_LATM,
+      AV_CODEC_ID_AC3,        AV_CODEC_ID_EAC3,       AV_CODEC_ID_DTS,          AV_CODEC_ID_TRUEHD,
+      AV_CODEC_ID_OPUS,       AV_CODEC_ID_S302M,      AV_CODEC_ID_DVB_SUBTITLE, AV_CODEC_ID_DVB_TELETEXT,
+      AV_CODEC_ID_SMPTE_KLV,  AV_CODEC_ID_TIMED_ID3}},
     {"vob",
      {AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_MP1, AV_CODEC_ID_MP2, AV_CODEC_ID_MP3,
       AV_CODEC_ID_AC3, AV_CODEC_ID_DTS, AV_CODEC_ID_PCM_S16BE, AV_CODEC_ID_PCM_DVD,
@@ -30,6 +33,9 @@ static const struct list held[] = {
       AV_CODEC_ID_SPEEX}},
     {"yuv4mpegpipe", {AV_CODEC_ID_WRAPPED_AVFRAME}},
 };
+
+/* What transport streams of Blu-ray hold besides. */
+static const struct list blu_ray = {"mpegts", {AV_CODEC_ID_PCM_BLURAY, AV_CODEC_ID_HDMV_PGS_SUBTITLE}};
 
 /* What these refuse, or write so that it cannot be read, though their lists of codecs have it: NUT does not
  * store the size of blocks that decoders need, and the times of G.726 in Matroska become wrong. */
@@ -169,26 +175,56 @@ bool muxer_holds(const AVOutputFormat *muxer, enum AVCodecID id)
            avformat_query_codec(muxer, id, FF_COMPLIANCE_NORMAL) == 1;
 }
 
-bool muxer_copies(const AVOutputFormat *muxer, const AVStream *stream)
+bool muxer_is_blu_ray(const AVOutputFormat *muxer, const char *name)
 {
+    return strcmp(muxer->name, blu_ray.muxer) == 0 && av_match_ext(name, "m2ts,mts");
+}
+
+/* MP4 marks any such data as those of GoPro's cameras. */
+static bool is_mistaken(const AVOutputFormat *muxer, const AVCodecParameters *p)
+{
+    return p->codec_id == AV_CODEC_ID_BIN_DATA && p->codec_tag != MKTAG('g', 'p', 'm', 'd') &&
+           text_has_word("mov mp4", muxer->name);
+}
+
+bool muxer_copies(const AVOutputFormat *muxer, const char *name, const AVStream *stream)
+{
+    const AVCodecParameters *p = stream->codecpar;
     if (muxer_is_y4m(muxer) || strcmp(muxer->name, "rawvideo") == 0)
         return false;
     if (attach_is_file(muxer, stream))
         return true;
-    return stream->codecpar->codec_type != AVMEDIA_TYPE_ATTACHMENT &&
-           muxer_holds(muxer, stream->codecpar->codec_id);
+    if (p->codec_type == AVMEDIA_TYPE_ATTACHMENT || is_mistaken(muxer, p))
+        return false;
+    return muxer_holds(muxer, p->codec_id) || (muxer_is_blu_ray(muxer, name) && has(&blu_ray, p->codec_id));
+}
+
+static bool takes(const AVOutputFormat *muxer, const char *name, const AVStream *stream)
+{
+    return muxer_copies(muxer, name, stream) || subtitles_fit(muxer, stream) ||
+           (timecode_is_track(stream) && timecode_is_held(muxer));
+}
+
+/* The first suffix of a format for files that take a stream; false: there is none. */
+static bool find_suffix(char *suffix, size_t size, const struct video_format_info *format,
+                        const AVStream *stream)
+{
+    const AVOutputFormat *muxer = av_guess_format(format->muxer, NULL, NULL);
+    for (const char *at = format->suffixes; muxer && *at; at += strcspn(at, " "), at += strspn(at, " ")) {
+        snprintf(suffix, size, "%.*s", (int)strcspn(at, " "), at);
+        if (takes(muxer, suffix, stream))
+            return true;
+    }
+    return false;
 }
 
 void muxer_list_holders(char *to, size_t size, const AVStream *stream)
 {
     struct video_format_info format;
+    char suffix[16];
     size_t length = 0;
     to[0] = '\0';
-    for (size_t i = 0; video_format_at(i, &format) && length < size; i++) {
-        const AVOutputFormat *muxer = av_guess_format(format.muxer, NULL, NULL);
-        if (muxer && (muxer_copies(muxer, stream) || subtitles_fit(muxer, stream) ||
-                      (timecode_is_track(stream) && timecode_is_held(muxer))))
-            length += (size_t)snprintf(to + length, size - length, "%s%.*s", length ? ", " : "",
-                                       (int)strcspn(format.suffixes, " "), format.suffixes);
-    }
+    for (size_t i = 0; video_format_at(i, &format) && length < size; i++)
+        if (find_suffix(suffix, sizeof suffix, &format, stream))
+            length += (size_t)snprintf(to + length, size - length, "%s%s", length ? ", " : "", suffix);
 }

@@ -6,6 +6,8 @@
 #include "base/mem.h"
 #include "base/text.h"
 
+#include <libavutil/opt.h>
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -220,7 +222,7 @@ static int add_streams(struct video_output *output)
         }
         if (stream == output->like->stream)
             code = add_video(output, stream);
-        else if (muxer_copies(output->format->oformat, stream))
+        else if (muxer_copies(output->format->oformat, output->name, stream))
             code = add_copied(output, stream);
         else if ((code = add_subtitles(output, stream, &out->subtitles)) < 0 && code != AVERROR(ENOMEM)) {
             code = 0;
@@ -329,11 +331,11 @@ static hone_status open_muxer(struct video_output *output, bool seekable, hone_e
 {
     const AVOutputFormat *muxer;
     TRY(check_name(output->name, &muxer, error));
-    /* That of transport streams tells by the suffix whether packets have stamps before them (.m2ts). */
-    const char *told = strcmp(muxer->name, "mpegts") == 0 ? output->name : NULL;
     output->io = io_open(&output->descriptor, true, seekable);
-    if (!output->io || avformat_alloc_output_context2(&output->format, muxer, NULL, told) < 0)
+    if (!output->io || avformat_alloc_output_context2(&output->format, muxer, NULL, NULL) < 0)
         return error_memory(error, "a video");
+    if (muxer_is_blu_ray(muxer, output->name))
+        av_opt_set_int(output->format->priv_data, "mpegts_m2ts_mode", 1, 0);
     output->format->pb = output->io;
     output->format->flags |= AVFMT_FLAG_CUSTOM_IO;
     output->format->max_delay = AHEAD;

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Which codec, and which of its kinds, hone gives a video, and what becomes of the samples.  codecs.py build=FOLDER"""
 
+import struct
+
 import numpy as np
 
 import frame
@@ -137,6 +139,58 @@ def test_sound_goes_where_it_can_be_read_again():
                 sounds = [s for s in probe(out, "-show_streams")["streams"] if s["codec_type"] == "audio"]
                 frame.check(len(sounds) == (suffix in kept.split()) and ("is left out" in said) == (suffix in left.split()), f"{codec} in {suffix}: {said}")
                 frame.check(not sounds or ffmpeg("-i", out, "-map", "0:a", "-f", "s16le", "-") == wanted, f"{codec} in {suffix}: other samples")
+
+
+def graphics():
+    """Subtitles of Blu-ray as a file: a rectangle of one colour, shown from 0.1 to 0.3 s."""
+    def segment(pts, kind, data):
+        return b"PG" + struct.pack(">IIBH", pts, 0, kind, len(data)) + data
+    rows = (bytes((1,)) * 8 + b"\0\0") * 4
+    window = b"\1" + struct.pack(">BHHHH", 0, 10, 10, 8, 4)
+    return b"".join(segment(*s) for s in (
+        (9000, 0x16, struct.pack(">HHBHBBBB", 96, 64, 16, 0, 128, 0, 0, 1) + struct.pack(">HBBHH", 0, 0, 0, 10, 10)), (9000, 0x17, window),
+        (9000, 0x14, bytes((0, 0, 1, 235, 128, 128, 255))), (9000, 0x15, struct.pack(">HBBBHHH", 0, 0, 192, 0, len(rows) + 4, 8, 4) + rows), (9000, 0x80, b""),
+        (27000, 0x16, struct.pack(">HHBHBBBB", 96, 64, 16, 1, 0, 0, 0, 0)), (27000, 0x17, window), (27000, 0x80, b"")))
+
+
+def contents(path):
+    """Hashes of all packets of each stream but the first, by its codec."""
+    streams = {s["index"]: s["codec_name"] for s in probe(path, "-show_streams")["streams"]}
+    found = {}
+    for packet in probe(path, "-show_packets", "-show_data_hash", "md5")["packets"]:
+        found.setdefault(streams[packet["stream_index"]], []).append(packet["data_hash"])
+    return {codec: hashes for codec, hashes in found.items() if codec != "h264"}
+
+
+def test_transport_streams_keep_what_others_do_not_hold():
+    """Sound and subtitles of Blu-ray in .m2ts and .mts, whose packets have 192 bytes; sound of studios; what is told beside pictures (KLV)."""
+    with Here() as place:
+        with open(place.path("in.sup"), "wb") as file:
+            file.write(graphics())
+        source = ("-f", "lavfi", "-i", "sine=duration=0.4:sample_rate=48000", *picture()[:-2], "-t", "0.4", "-pix_fmt", "yuv420p", "-c:v", "libx264", "-ac", "2")
+        ffmpeg("-i", place.path("in.sup"), *source, "-map", "2:v", "-map", "1:a", "-map", "0:s", "-c:a", "pcm_bluray", "-c:s", "copy", place.path("in.m2ts"))
+        ffmpeg(*source, "-map", "1:v", "-map", "0:a", "-c:a", "s302m", "-strict", "-2", place.path("in.ts"))
+        with open(place.path("in.ts"), "rb") as file:
+            data = file.read()
+        at = data.index(b"BSSD")  # the sound becomes such data: its mark in the table of streams, and the sum of that
+        begin = data.rindex(b"\0\2", 0, at) + 1
+        end = begin + 3 + (struct.unpack(">H", data[begin + 1:begin + 3])[0] & 4095)
+        table = data[begin:end - 4].replace(b"BSSD", b"KLVA")
+        total = 0xffffffff
+        for bit in (byte >> shift & 1 for byte in table for shift in range(7, -1, -1)):
+            total = (total << 1 & 0xffffffff) ^ (0x04c11db7 if total >> 31 != bit else 0)
+        with open(place.path("klv.ts"), "wb") as file:
+            file.write(data.replace(data[begin:end], table + struct.pack(">I", total)))
+        for name, codecs, outs in (("in.m2ts", ("pcm_bluray", "hdmv_pgs_subtitle"), ("out.m2ts", "out.mts")), ("in.ts", ("s302m",), ("out.ts",)), ("klv.ts", ("klv",), ("out.ts",))):
+            before = contents(place.path(name))
+            frame.check(set(before) == set(codecs), f"{name}: {list(before)}")
+            for out in outs:
+                said = place.run("apply", SAME, place.path(name), "-o", place.path(out), "--force").stderr
+                frame.check(contents(place.path(out)) == before and not said, f"{name}, {out}: {contents(place.path(out))} of {before}: {said}")
+                with open(place.path(out), "rb") as file:
+                    frame.check(out == "out.ts" or set(file.read(1920)[4::192]) == {0x47}, f"{out}: packets are not of 192 bytes")
+        said = place.run("apply", SAME, place.path("in.m2ts"), "-o", place.path("out.ts"), "--force").stderr
+        frame.check("(audio, pcm_bluray) is left out" in said and said.count("these do: .m2ts") == 1 and "these do: .mkv, .m2ts" in said, said)
 
 
 def test_old_codecs_get_no_poor_rate():
