@@ -5,6 +5,9 @@
 #include "base/mem.h"
 #include "base/text.h"
 
+#include <libavutil/dovi_meta.h>
+#include <libavutil/stereo3d.h>
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -127,6 +130,26 @@ static bool loses_brightness(const struct encoder_request *r, const AVStream *st
            !is_one_of(r->muxer, "matroska webm mp4 mov");
 }
 
+/* It describes what lies between the pictures, which decoders leave out. */
+static void tell_dolby_vision(const struct encoder_request *r)
+{
+    const AVDOVIDecoderConfigurationRecord *dovi =
+        (const void *)side_data(r->like->stream, AV_PKT_DATA_DOVI_CONF);
+    if (dovi)
+        tell(r, "Dolby Vision is lost, because no encoder here writes it",
+             dovi->dv_bl_signal_compatibility_id ? "the pictures can be shown without, as HDR or SDR"
+                                                 : "without it the pictures have wrong colours");
+}
+
+/* ---- Projection ---- */
+
+static bool loses_projection(const struct encoder_request *r, const AVStream *stream)
+{
+    const AVStereo3D *stereo = (const void *)side_data(stream, AV_PKT_DATA_STEREO3D);
+    return (side_data(stream, AV_PKT_DATA_SPHERICAL) || (stereo && stereo->type != AV_STEREO3D_2D)) &&
+           !is_one_of(r->muxer, "matroska webm mp4");
+}
+
 /* ---- The codec ---- */
 
 /* Where the format would hold the input's codec, nobody expects another one. */
@@ -191,4 +214,8 @@ void losses_tell(const struct encoder_request *r, const AVCodecContext *encoder,
     if (loses_brightness(r, stream))
         tell(r, "the brightness that HDR was made for (mastering display, content light level) is lost",
              ".mkv, .mp4 and .mov hold it");
+    tell_dolby_vision(r);
+    if (loses_projection(r, stream))
+        tell(r, "how the pictures are to be shown (a view all around, or one for each eye) is lost",
+             "a name that ends with .mp4 or .mkv keeps it");
 }

@@ -122,7 +122,7 @@ int muxer_compliance(const AVOutputFormat *muxer)
 {
     if (muxer_is_y4m(muxer)) /* more than 8 bits */
         return FF_COMPLIANCE_UNOFFICIAL;
-    /* FLAC, which is standardized since FFmpeg called it an experiment. */
+    /* FLAC, which is standardized since FFmpeg called it an experiment, and views all around. */
     return strcmp(muxer->name, "mp4") == 0 ? FF_COMPLIANCE_EXPERIMENTAL : FF_COMPLIANCE_NORMAL;
 }
 

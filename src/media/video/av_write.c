@@ -73,7 +73,8 @@ static void copy_metadata(AVDictionary **to, const AVDictionary *from, bool drop
 static bool is_of_encoding(enum AVPacketSideDataType type)
 {
     return type == AV_PKT_DATA_CPB_PROPERTIES || type == AV_PKT_DATA_NEW_EXTRADATA ||
-           type == AV_PKT_DATA_PARAM_CHANGE || type == AV_PKT_DATA_QUALITY_STATS;
+           type == AV_PKT_DATA_PARAM_CHANGE || type == AV_PKT_DATA_QUALITY_STATS ||
+           type == AV_PKT_DATA_DOVI_CONF;
 }
 
 /* Rotation, stereo, mastering display and the like. */

@@ -193,6 +193,59 @@ def test_transport_streams_keep_what_others_do_not_hold():
         frame.check("(audio, pcm_bluray) is left out" in said and said.count("these do: .m2ts") == 1 and "these do: .mkv, .m2ts" in said, said)
 
 
+def box(kind, content):
+    return struct.pack(">I", len(content) + 8) + kind + content
+
+
+def describe_more(path, out, entry, boxes):
+    """An MP4, whose list of frames is behind them, with more boxes in what it says of its only stream."""
+    with open(path, "rb") as file:
+        data = bytearray(file.read())
+    at, sizes = 0, []
+    for kind in (b"moov", b"trak", b"mdia", b"minf", b"stbl", b"stsd", entry):
+        while data[at + 4:at + 8] != kind:
+            at += struct.unpack(">I", data[at:at + 4])[0]
+        sizes.append(at)
+        end = at + struct.unpack(">I", data[at:at + 4])[0]
+        at += 16 if kind == b"stsd" else 8
+    for at in sizes:
+        data[at:at + 4] = struct.pack(">I", struct.unpack(">I", data[at:at + 4])[0] + len(boxes))
+    data[end:end] = boxes
+    with open(out, "wb") as file:
+        file.write(data)
+
+
+def side_data(path):
+    stream = probe(path, "-select_streams", "v", "-show_entries", "stream_side_data")["streams"][0]
+    return [data for data in stream.get("side_data_list", []) if data["side_data_type"] != "CPB properties"]
+
+
+def test_views_all_around_stay():
+    """Of a picture for each eye; where they do not, that is said."""
+    view = box(b"st3d", bytes(4) + b"\1") + box(b"sv3d", box(b"svhd", bytes(4) + b"me\0") + box(b"proj", box(b"prhd", bytes(16)) + box(b"equi", bytes(20))))
+    with Here() as place:
+        ffmpeg(*picture(), "-pix_fmt", "yuv420p", "-c:v", "libx264", place.path("flat.mp4"))
+        describe_more(place.path("flat.mp4"), place.path("in.mp4"), b"avc1", view)
+        before = side_data(place.path("in.mp4"))
+        frame.check([data["side_data_type"] for data in before] == ["Stereo 3D", "Spherical Mapping"], f"{before}")
+        for out, kept in (("out.mp4", True), ("out.mkv", True), ("out.mov", False), ("out.avi", False)):
+            said = place.run("apply", SAME, place.path("in.mp4"), "-o", place.path(out)).stderr
+            frame.check(side_data(place.path(out)) == (before if kept else []) and ("a view all around" in said) != kept, f"{out}: {side_data(place.path(out))} {said}")
+
+
+def test_dolby_vision_is_not_promised():
+    """Encoders do not write it, and a player would look for it."""
+    with Here() as place:
+        ffmpeg(*picture(), "-pix_fmt", "yuv420p10", "-c:v", "libx265", "-x265-params", "log-level=none", "-tag:v", "hvc1", place.path("plain.mp4"))
+        for compatible, text in ((1, "can be shown without"), (0, "have wrong colours")):
+            record = struct.pack(">BBHI", 1, 0, 8 << 9 | 1 << 3 | 5, compatible << 28) + bytes(16)
+            describe_more(place.path("plain.mp4"), place.path("in.mp4"), b"hvc1", box(b"dvvC", record))
+            frame.check(side_data(place.path("in.mp4")), "there is none")
+            for out in ("out.mp4", "out.mkv"):
+                said = place.run("apply", SAME, place.path("in.mp4"), "-o", place.path(out), "--force").stderr
+                frame.check(not side_data(place.path(out)) and "Dolby Vision is lost" in said and text in said, f"{out}: {side_data(place.path(out))} {said}")
+
+
 def test_old_codecs_get_no_poor_rate():
     """Their encoders' own one is 200 kbit/s for any size."""
     with Here() as place:
