@@ -345,12 +345,25 @@ static hone_status open_muxer(struct video_output *output, bool seekable, hone_e
     return encoder_open(&output->encoder, &output->times, &request, error);
 }
 
+/* Phones name what they tell like "com.apple.quicktime.make". MP4 and QuickTime have another table for such
+ * names, in which all is written then, and which MP4 has instead of the usual one. */
+static bool has_own_names(const AVDictionary *metadata)
+{
+    const AVDictionaryEntry *entry = NULL;
+    bool found = false;
+    while (!found && (entry = av_dict_get(metadata, "", entry, AV_DICT_IGNORE_SUFFIX)))
+        found = strncmp(entry->key, "com.", strlen("com.")) == 0;
+    return found;
+}
+
 static hone_status write_header(struct video_output *output, hone_error *error)
 {
     log_forget();
     int code = add_streams(output);
     if (code >= 0)
         code = copy_globals(output);
+    if (text_has_word("mov mp4", output->format->oformat->name) && has_own_names(output->format->metadata))
+        av_opt_set(output->format->priv_data, "movflags", "+use_metadata_tags", 0);
     if (code >= 0)
         code = avformat_write_header(output->format, NULL);
     if (code < 0)

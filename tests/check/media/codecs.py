@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Which codec, and which of its kinds, hone gives a video, and what becomes of the samples.  codecs.py build=FOLDER"""
 
+import json
 import struct
+import subprocess
 
 import numpy as np
 
@@ -244,6 +246,23 @@ def test_dolby_vision_is_not_promised():
             for out in ("out.mp4", "out.mkv"):
                 said = place.run("apply", SAME, place.path("in.mp4"), "-o", place.path(out), "--force").stderr
                 frame.check(not side_data(place.path(out)) and "Dolby Vision is lost" in said and text in said, f"{out}: {side_data(place.path(out))} {said}")
+
+
+def test_what_phones_tell_stays():
+    """Under names that the usual table of tags does not have, by exiftool."""
+    told = {"com.apple.quicktime.make": "Maker", "com.apple.quicktime.location.ISO6709": "+52.5+013.4+034/", "com.android.version": "11", "title": "Holiday"}
+    with Here() as place:
+        ffmpeg(*picture(), "-pix_fmt", "yuv420p", "-c:v", "libx264", *(part for key, value in told.items() for part in ("-metadata", f"{key}={value}")),
+               "-movflags", "use_metadata_tags", place.path("in.mov"))
+        ffmpeg("-i", place.path("in.mov"), "-c", "copy", "-map_metadata", "-1", "-metadata", "title=Plain", place.path("plain.mov"))
+        for out in ("out.mov", "out.mp4"):
+            place.run("apply", SAME, place.path("in.mov"), "-o", place.path(out))
+            tags = json.loads(subprocess.run(["exiftool", "-j", place.path(out)], capture_output=True, check=True, timeout=100).stdout)[0]
+            found = [tags.get(key) for key in ("Make", "AndroidVersion", "Title")] + ["52 deg 30'" in tags.get("GPSCoordinates", "")]
+            frame.check(found == ["Maker", 11, "Holiday", True], f"{out}: {tags}")
+            place.run("apply", SAME, place.path("plain.mov"), "-o", place.path(out), "--force")
+            with open(place.path(out), "rb") as file:
+                frame.check(b"mdta" not in file.read() and probe(place.path(out), "-show_format")["format"]["tags"]["title"] == "Plain", f"{out}: not the usual tags")
 
 
 def test_old_codecs_get_no_poor_rate():
