@@ -34,6 +34,13 @@ static const struct list held[] = {
     {"yuv4mpegpipe", {AV_CODEC_ID_WRAPPED_AVFRAME}},
 };
 
+/* What these write, and demuxers read, though their lists do not have it. */
+static const struct list unlisted[] = {
+    {"mov", {AV_CODEC_ID_FFV1, AV_CODEC_ID_CFHD}},
+    {"matroska", {AV_CODEC_ID_DNXHD}},
+    {"nut", {AV_CODEC_ID_DNXHD, AV_CODEC_ID_PRORES}},
+};
+
 /* What transport streams of Blu-ray hold besides. */
 static const struct list blu_ray = {"mpegts", {AV_CODEC_ID_PCM_BLURAY, AV_CODEC_ID_HDMV_PGS_SUBTITLE}};
 
@@ -167,11 +174,12 @@ bool muxer_holds(const AVOutputFormat *muxer, enum AVCodecID id)
 {
     const struct list *all = find(held, COUNT_OF(held), muxer);
     const struct list *others = find(refused, COUNT_OF(refused), muxer);
+    const struct list *more = find(unlisted, COUNT_OF(unlisted), muxer);
     if (all)
         return has(all, id);
     if ((others && has(others, id)) || loses_text(muxer, id))
         return false;
-    return muxer_is_unusual(muxer, id) || holds_by_tag(muxer, id) ||
+    return (more && has(more, id)) || holds_by_tag(muxer, id) ||
            avformat_query_codec(muxer, id, FF_COMPLIANCE_NORMAL) == 1;
 }
 

@@ -36,7 +36,8 @@ def test_codecs_and_their_kinds_stay():
         for suffix, pixels, codec, *options in (
                 (".mov", "yuv422p10", "prores_ks", "-profile:v", "3"), (".mov", "yuv444p10", "dnxhd", "-profile:v", "dnxhr_444"),
                 (".mov", "gbrp10", "dnxhd", "-profile:v", "dnxhr_444"), (".mov", "yuv422p10", "dnxhd", "-profile:v", "dnxhr_hqx"),
-                (".mov", "yuv422p", "dnxhd", "-profile:v", "dnxhr_sq"), (".mkv", "yuv444p16", "ffv1"), (".mp4", "yuv420p10", "libx264"),
+                (".mov", "yuv422p", "dnxhd", "-profile:v", "dnxhr_sq"), (".mkv", "yuv422p", "dnxhd", "-profile:v", "dnxhr_hq"),
+                (".nut", "yuv422p10", "dnxhd", "-profile:v", "dnxhr_hqx"), (".nut", "yuv422p10", "prores_ks"), (".mov", "yuv422p10", "cfhd"), (".mkv", "yuv444p16", "ffv1"), (".mp4", "yuv420p10", "libx264"),
                 (".mkv", "yuv420p12", "libx265"), (".mkv", "yuv444p12", "libvpx-vp9"),
                 (".mkv", "yuv420p12", "libaom-av1", "-cpu-used", "8"), (".mkv", "yuv444p", "libaom-av1", "-cpu-used", "8"), (".mkv", "bgr24", "libx264rgb")):
             size = "256x128" if codec == "dnxhd" else "96x64"
