@@ -148,7 +148,7 @@ static VipsImage *open_by_descriptor(struct media_input *input, VipsSource *sour
     input->info.format = format_name(loader);
     const unsigned wanted = input->options.first_page ? input->options.first_page - 1 : 0;
     const bool looked = strcmp(input->info.format, "TIFF") == 0 && tiff_look(input->fd, wanted, &state->tiff);
-    if (looked && state->tiff.log)
+    if (looked && (state->tiff.log || state->tiff.chroma))
         return NULL;
     state->tiff.split = state->tiff.split && input->options.split;
     state->tiff.tolerant = input->options.accept_damaged;
@@ -465,6 +465,11 @@ static hone_status not_opened(struct media_input *input, hone_error *error)
             input, error,
             " holds LogLuv or LogL samples, which cannot be read: writers disagree on their white; "
             "save it as floating-point RGB");
+    if (tiff->chroma)
+        return media_bad(
+            input, error,
+            " holds YCbCr samples that are not compressed as JPEG, which cannot be read: save it "
+            "as RGB");
     if (tiff->samples > 4 && !tiff->split)
         return too_many_channels(input, tiff->samples, error);
     if (!has_readable_samples(tiff))

@@ -113,6 +113,17 @@ static bool go_to_directory(TIFF *tiff, int fd, unsigned page)
     return at ? TIFFSetSubDirectory(tiff, at) : !page && TIFFSetDirectory(tiff, 0);
 }
 
+/* Luma and chroma of every pixel, which libvips takes for red, green and blue. JPEG has decoders of its own,
+ * and libtiff converts chroma of several pixels. */
+static bool is_whole_chroma(TIFF *tiff)
+{
+    const uint16_t compression = field(tiff, TIFFTAG_COMPRESSION);
+    uint16_t across = 2, down = 2;
+    return field(tiff, TIFFTAG_PHOTOMETRIC) == PHOTOMETRIC_YCBCR && compression != COMPRESSION_JPEG &&
+           compression != COMPRESSION_OJPEG &&
+           TIFFGetFieldDefaulted(tiff, TIFFTAG_YCBCRSUBSAMPLING, &across, &down) && across == 1 && down == 1;
+}
+
 bool tiff_look(int fd, unsigned page, struct tiff_facts *facts)
 {
     *facts = (struct tiff_facts){0};
@@ -132,6 +143,7 @@ bool tiff_look(int fd, unsigned page, struct tiff_facts *facts)
         facts->tile_width = facts->tile_height = 0;
     count_extra(tiff, facts);
     const uint16_t photometric = field(tiff, TIFFTAG_PHOTOMETRIC);
+    facts->chroma = is_whole_chroma(tiff);
     facts->log = photometric == PHOTOMETRIC_LOGL || photometric == PHOTOMETRIC_LOGLUV;
     facts->split = facts->samples > MOST_CHANNELS && facts->alpha == 0 && facts->direct;
     TIFFClose(tiff);

@@ -478,6 +478,18 @@ def test_logarithmic_tiffs_are_refused():
             frame.check("in.tif' holds LogLuv or LogL samples, which cannot be read" in said, f"{kind}: {said}")
 
 
+def test_chroma_is_not_taken_for_colours():
+    """YCbCr of TIFF, as ImageMagick writes it; JPEG's in a TIFF is read."""
+    with Here() as place:
+        for compression, status in (("none", 3), ("lzw", 3), ("jpeg", 0)):
+            subprocess.run(["convert", "-size", "64x48", "gradient:red-blue", "-colorspace", "YCbCr", "-quality", "95", "-compress", compression, place.path("in.tif")],
+                           check=True, timeout=100)
+            said = place.run("apply", "box size=1", place.path("in.tif"), "-o", place.path("out.png"), status=status).stderr
+            frame.check(("holds YCbCr samples that are not compressed as JPEG" in said and "save it as RGB" in said) == (status == 3), f"{compression}: {said}")
+        blue, green, red = cv2.imread(place.path("out.png")).transpose(2, 0, 1)
+        frame.check(red[0].min() > 245 and blue[-1].min() > 245 and green.max() < 12, f"{red[0, 0]} {blue[-1, 0]} {green.max()}")
+
+
 def test_signed_alpha_weighs_nothing():
     """The largest s16 is no full scale, and 32767.0 would be a weight of f32: what would be wrong is refused."""
     with Here() as place:
