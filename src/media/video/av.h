@@ -193,7 +193,7 @@ struct video_input {
     uint64_t damage_count, frames; /* frames: decoded so far */
     int64_t last_pts, step;        /* of the last frame, and how long it lasts */
     int64_t shift;                 /* pts that is 0 in the output */
-    int64_t late;                  /* by how much the libraries' pts are, in AVI */
+    int64_t late;                  /* by how much the libraries' pts are */
     int64_t end;                   /* pts where the last one ends; AV_NOPTS_VALUE: unknown yet */
     unsigned failures;             /* of the demuxer, one after the other */
     bool looking, started, has_begun, was_cut, read_all, sent_all, done, bumped;

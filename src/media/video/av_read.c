@@ -288,14 +288,17 @@ static hone_status refuse_change(struct video_input *input, const AVFrame *frame
 }
 
 /* AVI numbers frames as they are decoded, but shows the first one at 0 all the same. The libraries take the
- * number that is read when a frame comes: as many frames later as the decoder holds back. */
+ * number that is read when a frame comes: as many frames later as the decoder holds back. So they do where
+ * nothing has times, as in a stream of MPEG-2 alone. */
 static void note_late(struct video_input *input, const AVFrame *first)
 {
     const struct stamp *own = &input->stamps[first->reordered_opaque % STAMPS];
-    if (!is_avi(input) || own->packet != first->reordered_opaque || own->pts == AV_NOPTS_VALUE ||
-        first->best_effort_timestamp == AV_NOPTS_VALUE || own->is_shown)
+    const bool is_numbered = is_avi(input) && own->packet == first->reordered_opaque && !own->is_shown &&
+                             own->pts != AV_NOPTS_VALUE;
+    const bool is_timeless = input->format->start_time == AV_NOPTS_VALUE && input->format->nb_streams == 1;
+    if (first->best_effort_timestamp == AV_NOPTS_VALUE || (!is_numbered && !is_timeless))
         return;
-    input->late = first->best_effort_timestamp - own->pts;
+    input->late = first->best_effort_timestamp - (is_numbered ? own->pts : 0);
     for (int i = 0; i < STAMPS; i++)
         if (input->stamps[i].is_shown)
             input->stamps[i].pts -= input->late;

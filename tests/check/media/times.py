@@ -114,6 +114,15 @@ def test_avi_shows_its_first_frame_at_0():
                 frame.check(np.allclose(got, times[:len(got)], atol=0.001) and len(got) == (12 if more[:1] == ("--frames",) else 20) and not said, f"{codec} {out}: {got} {said}")
 
 
+def test_a_stream_without_times_begins_at_0():
+    """Pictures alone, which are stored before others that are shown first."""
+    with Here() as place:
+        for name, codec in (("in.m2v", "mpeg2video"), ("in.h264", "libx264")):
+            ffmpeg(*source(sound=False), "-c:v", codec, "-bf", "2", place.path(name))
+            said, got = apply(place, name, "out.mkv"), shown(place.path("out.mkv"))
+            frame.check(np.allclose(got, np.arange(20) / 25, atol=0.001) and not said, f"{name}: {got} {said}")
+
+
 def test_rates_and_times_stay():
     """Those that the stream itself tells, too; and frames that come at other times than the rate says."""
     varying = "-vf", r"setpts=(N*N+3*N)*0.004/TB", "-fps_mode", "vfr"
