@@ -371,8 +371,7 @@ def test_dnxhd_stays_what_it_is():
     """Frames have as many bytes as those of the input, for which its encoder has to be told a rate."""
     with Here() as place:
         for size, pixels, rate, *options in (("1920x1080", "yuv422p", "120"), ("1920x1080", "yuv422p10", "175"), ("1920x1080", "yuv422p", "185", "-flags", "+ildct"),
-                                             ("1920x1080", "yuv422p", "36"), ("1440x1080", "yuv422p", "145", "-flags", "+ildct"), ("1440x1080", "yuv422p", "84"),
-                                             ("1280x720", "yuv422p10", "90"), ("1280x720", "yuv422p", "60"), ("960x720", "yuv422p", "42")):
+                                             ("1440x1080", "yuv422p", "84"), ("1280x720", "yuv422p10", "90"), ("960x720", "yuv422p", "42")):
             fields = ("-vf", "interlace") if options else ()
             ffmpeg(*picture(size, 2), *fields, "-pix_fmt", pixels, "-c:v", "dnxhd", "-b:v", rate + "M", *options, "-y", place.path("in.mov"))
             said = place.run("apply", SAME, place.path("in.mov"), "-o", place.path("out.mov"), "--force").stderr
