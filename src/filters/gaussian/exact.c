@@ -169,15 +169,16 @@ static size_t first_fine(const uint32_t *weights, size_t pairs)
     return k;
 }
 
-/* Across: coarse and fine. Down, and before which pairs the finer sums are carried: also where fine weights
- * begin to be enough, which the last word says. */
+/* Across: coarse and fine. Down. A bit for each pair before which the finer sums are carried, which they are
+ * where fine weights begin to be enough, too: the last word. */
 void gaussian_exact_bytes(const struct filter_case *c, uint32_t *table, size_t count)
 {
-    size_t pairs = count / 5, carries = 0;
+    size_t pairs = (count - 2) / 4;
     uint32_t *weights = exact_weights(c, gaussian_radius(case_number(c, "sigma")));
-    uint32_t *coarse = table, *fine = table + pairs, *ends = table + 4 * pairs;
+    uint32_t *coarse = table, *fine = table + pairs, *counts = table + 4 * pairs;
     if (!weights)
         return;
+    counts[0] = 0;
     struct section s = split_centre(weights, coarse, fine);
     const struct section none = {0, 0};
     size_t fine_from = first_fine(weights, pairs);
@@ -187,14 +188,13 @@ void gaussian_exact_bytes(const struct filter_case *c, uint32_t *table, size_t c
         if (k == fine_from || !fits(&s, w.fine)) {
             s = none;
             w = split_weight((int32_t)weights[k], &s);
-            ends[carries++] = (uint32_t)k;
+            counts[0] |= (uint32_t)1 << k;
         }
         add_section(&s, w.fine);
         coarse[k] = two_bytes(w.coarse, w.coarse);
         fine[k] = two_bytes(w.fine, w.fine);
     }
-    ends[carries] = (uint32_t)pairs;
-    ends[pairs - 1] = (uint32_t)fine_from;
+    counts[1] = (uint32_t)fine_from;
     fill_down(weights, pairs, table + 2 * pairs, table + 3 * pairs);
     free(weights);
 }

@@ -71,7 +71,7 @@ struct band {
     __global PIXEL *edges;        /* two rows with what lies beyond the edges, and a row of border values */
     int edge;                     /* elements of each */
     int x, length, end;           /* the strip; the band's last row */
-    __global short *ring, *spare; /* `spare`: as large as two of its rows */
+    __global short *ring, *spare; /* `spare`: as large as two of its rows, for what is pending */
 };
 
 /* Sums of a block, of four vectors. */
@@ -229,6 +229,7 @@ INLINE void down_strip(const struct window *w, const struct band *b, int y)
         struct sums none = {0, 0, 0, 0};
         struct two_rows v = load_rows(w->rows[0] + at);
         struct sums p = add_rows(none, v, even[0]), q = add_rows(none, v, odd[0]);
+#pragma unroll 2
         for (int k = 1; k < w->pairs; k++) {
             v = load_rows(w->rows[k] + at);
             p = add_rows(p, v, even[k]);

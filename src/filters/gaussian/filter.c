@@ -144,7 +144,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 
 /* On CPUs: tables; elements of a row of a strip with what windows see beside it; bytes of those and of a ring
  * of rows. */
-#define STRIPS_TABLES  "table8:TYPE == 0 ? 20*(EXACT_REACH + 1) : 12*(EXACT_REACH + 1) + 8"
+#define STRIPS_TABLES  "table8:(TYPE == 0 ? 16 : 12)*(EXACT_REACH + 1) + 8"
 #define STRIPS_EDGE    "(STRIP + roundup(2*EXACT_REACH*C, 64) + 64)"
 #define STRIPS_SCRATCH "((8*STRIP + 128)*(EXACT_REACH + 2) + 3*BITS/8*" STRIPS_EDGE ")"
 
@@ -451,11 +451,16 @@ static const struct variant variants[] = {
 #define STACKED      "AHEAD=1 GROUP=32 ROWS=4 STACK=4 "
 #define STAGED       "AHEAD=2 GROUP=32 ROWS=4 STACK=4 "
 
+/* On CPUs, exact results of which strips should stay in the first cache. */
+#define NARROW_STRIPS "TYPE == 0 && C < 4 && EXACT_REACH >= 15"
+
 static const struct seed seeds[] = {
     {"EXACT && WIDE && H < 128*CU", "exact_strips", "ROWS=32"},
     {"EXACT && WIDE && H >= 256*CU && TYPE == 1 && C < 4 && EXACT_REACH <= 6", "exact_strips",
      "ROWS=128 STRIP=512"},
+    {"EXACT && WIDE && H >= 2048*CU && " NARROW_STRIPS, "exact_strips", "ROWS=512 STRIP=256"},
     {"EXACT && WIDE && H >= 2048*CU", "exact_strips", "ROWS=512"},
+    {"EXACT && WIDE && H >= 1024*CU && " NARROW_STRIPS, "exact_strips", "ROWS=256 STRIP=256"},
     {"EXACT && WIDE && H >= 1024*CU", "exact_strips", "ROWS=256"},
     {"EXACT && WIDE && H >= 256*CU", "exact_strips", "ROWS=128"},
     {"EXACT && WIDE", "exact_strips", ""},
