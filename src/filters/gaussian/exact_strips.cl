@@ -71,6 +71,8 @@ struct band {
     __global PIXEL *edges;        /* two rows with what lies beyond the edges, and a row of border values */
     int edge;                     /* elements of each */
     int x, length, end;           /* the strip; the band's last row */
+    __global int *sources;        /* where what lies beyond both edges comes from, see source_of() */
+    int before, behind;           /* elements of the strip's rows beyond each edge */
     __global short *ring, *spare; /* `spare`: as large as two of its rows, for what is pending */
 };
 
@@ -114,42 +116,64 @@ INLINE int block_start(const struct band *b, int block)
 
 /* ---- Across ---- */
 
-/* A row of the strip and what windows see beside it. */
-#if HONE_ALPHA
-INLINE void copy_pixel(const struct band *b, __global const PIXEL *row, int inside, int x,
-                       __global PIXEL *copy)
+/* Where the element of a row comes from that the border rule puts at `i`, which lies beyond an edge; -1:
+ * nowhere (constant). */
+INLINE int source_of(const struct band *b, int i)
 {
-    for (int c = 0; c < COLOURS; c++)
-        copy[x * COLOURS + c - b->x] = AS_COPIED((PIXEL)hone_at(row, inside, x, c, b->width, b->border));
+    int x = i >= 0 ? i / COLOURS : -((COLOURS - 1 - i) / COLOURS), from = hone_fold(x, b->width);
+    return from < 0 ? -1 : from * HONE_C + i - x * COLOURS;
 }
 
-/* The last vector stores too much, where the edge's pixels come afterwards. */
-INLINE void copy_row(const struct band *b, __global const PIXEL *row, int inside, __global PIXEL *copy)
+/* What the strip's windows see beyond both edges is the same in all rows. */
+INLINE void find_sources(struct band *b)
 {
-    int left = (b->x - b->pad) / COLOURS, right = (b->x + b->length + b->pad) / COLOURS;
-    int to = min(right, b->width), x = max(left, 0);
+    b->before = max(b->pad - b->x, 0);
+    b->behind = max(b->x + b->length + b->pad - b->count, 0);
+    for (int k = 0; k < b->before; k++)
+        b->sources[k] = source_of(b, k - b->before);
+    for (int k = 0; k < b->behind; k++)
+        b->sources[b->before + k] = source_of(b, b->count + k);
+}
+
+INLINE PIXEL from_source(const struct band *b, __global const PIXEL *row, int k)
+{
+    int from = b->sources[k];
+    return AS_COPIED(HONE_BORDER == BORDER_CONSTANT && from < 0 ? (PIXEL)b->border : row[from]);
+}
+
+INLINE void copy_beyond(const struct band *b, __global const PIXEL *row, __global PIXEL *copy)
+{
+    for (int k = 0; k < b->before; k++)
+        copy[k - b->pad] = from_source(b, row, k);
+    for (int k = 0; k < b->behind; k++)
+        copy[b->count - b->x + k] = from_source(b, row, b->before + k);
+}
+
+/* A row of the strip and what windows see beside it. What lies beyond an edge comes last: with alpha, vectors
+ * store too much. */
+#if HONE_ALPHA
+INLINE void copy_row(const struct band *b, __global const PIXEL *row, __global PIXEL *copy)
+{
+    int x = max(b->x - b->pad, 0) / COLOURS, to = min(b->x + b->length + b->pad, b->count) / COLOURS;
     for (; x + PER_VECTOR <= to; x += PER_VECTOR) {
         pixels v = LOAD_PIXELS(row + x * HONE_C);
         *(__global pixels_at *)(copy + x * COLOURS - b->x) =
             AS_COPIED(__builtin_shufflevector(v, v, L_ALL(TAKEN)));
     }
-    for (; x < right; x++)
-        copy_pixel(b, row, inside, x, copy);
-    for (x = left; x < 0; x++)
-        copy_pixel(b, row, inside, x, copy);
+    for (; x < to; x++)
+        for (int c = 0; c < COLOURS; c++)
+            copy[x * COLOURS + c - b->x] = AS_COPIED(row[x * HONE_C + c]);
+    copy_beyond(b, row, copy);
 }
 #else
-INLINE void copy_row(const struct band *b, __global const PIXEL *row, int inside, __global PIXEL *copy)
+INLINE void copy_row(const struct band *b, __global const PIXEL *row, __global PIXEL *copy)
 {
-    int from = max(b->x - b->pad, 0), end = b->x + b->length + b->pad, to = min(end, b->count), i = from;
+    int i = max(b->x - b->pad, 0), to = min(b->x + b->length + b->pad, b->count);
     for (; i + LANES <= to; i += LANES)
         *(__global pixels_at *)(copy + i - b->x) = AS_COPIED(LOAD_PIXELS(row + i));
     for (; i < to; i++)
         copy[i - b->x] = AS_COPIED(row[i]);
-    for (i = b->x - b->pad; i < 0; i++)
-        copy[i - b->x] = AS_COPIED((PIXEL)hone_element(row, inside, i, b->width, b->border));
-    for (i = to; i < end; i++)
-        copy[i - b->x] = AS_COPIED((PIXEL)hone_element(row, inside, i, b->width, b->border));
+    copy_beyond(b, row, copy);
 }
 #endif
 
@@ -162,7 +186,7 @@ INLINE __global const PIXEL *strip_row(const struct band *b, int y, __global PIX
         return b->edges + 2 * b->edge + b->pad;
     if (!COPIES && b->x >= b->pad && b->x + b->length + b->pad <= b->count)
         return row + b->x;
-    copy_row(b, row, inside, copy + b->pad);
+    copy_row(b, row, copy + b->pad);
     return copy + b->pad;
 }
 
@@ -245,15 +269,33 @@ INLINE void down_strip(const struct window *w, const struct band *b, int y)
     deliver_row(b, y + 1, second);
 }
 
+/* Whether rows y and y + 1 are the same as the two above them. */
+INLINE bool repeats(const struct band *b, int y)
+{
+    const bool moves =
+        HONE_BORDER == BORDER_WRAP || HONE_BORDER == BORDER_REFLECT || HONE_BORDER == BORDER_REFLECT101;
+    return !moves && (y + 1 < 0 || y - 2 >= b->height);
+}
+
+/* Rows y and y + 1 into the k-th place of the ring, behind the two above them. */
+INLINE void next_rows(const struct window *w, const struct band *b, int y, int k)
+{
+    if (k == 0 || !repeats(b, y))
+        across_strip(w, b, y, w->rows[k]);
+    else
+        for (int i = 0; i < 4 * STRIP; i += WORDS)
+            STORE(w->rows[k] + i, LOAD(w->rows[k - 1] + i));
+}
+
 INLINE void blur_strip(struct window *w, const struct band *b, int y)
 {
     int reach = w->pairs - 1;
     for (int k = 0; k < w->pairs; k++)
         w->rows[k] = b->ring + k * ROW_CELLS;
     for (int k = 0; k < reach; k++)
-        across_strip(w, b, y - reach + 2 * k, w->rows[k]);
+        next_rows(w, b, y - reach + 2 * k, k);
     for (; y < b->end; y += 2) {
-        across_strip(w, b, y + reach, w->rows[reach]);
+        next_rows(w, b, y + reach, reach);
         down_strip(w, b, y);
         __global short *oldest = w->rows[0];
         for (int k = 0; k < reach; k++)
@@ -267,12 +309,14 @@ INLINE void blur_band(struct window *w, struct band *b, int y, __global uchar *s
 {
     b->ring = (__global short *)scratch;
     b->spare = b->ring + w->pairs * ROW_CELLS;
-    b->edges = (__global PIXEL *)(b->spare + ROW_CELLS);
+    b->sources = (__global int *)(b->spare + ROW_CELLS);
+    b->edges = (__global PIXEL *)(b->sources + 2 * REACH * COLOURS);
     for (int i = 0; HONE_BORDER == BORDER_CONSTANT && i < b->edge; i++)
         b->edges[2 * b->edge + i] = AS_COPIED((PIXEL)b->border);
     for (int x = 0; x < b->count; x += WHOLE(STRIP)) {
         b->x = WHOLE(max(min(x, b->count - LANES), 0));
         b->length = min(WHOLE(STRIP), b->count - b->x);
+        find_sources(b);
         blur_strip(w, b, y);
     }
 }

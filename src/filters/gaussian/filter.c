@@ -142,11 +142,11 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define EXACT_16      "EXACT_BITS <= 16"
 #define EXACT_WEIGHTS "table7:4*EXACT_REACH + 4"
 
-/* On CPUs: tables; elements of a row of a strip with what windows see beside it; bytes of those and of a ring
- * of rows. */
+/* On CPUs: tables; elements of a row of a strip with what windows see beside it; bytes of those, of where
+ * elements beyond edges come from, and of a ring of rows. */
 #define STRIPS_TABLES  "table8:(TYPE == 0 ? 16 : 12)*(EXACT_REACH + 1) + 8"
 #define STRIPS_EDGE    "(STRIP + roundup(2*EXACT_REACH*C, 64) + 64)"
-#define STRIPS_SCRATCH "((8*STRIP + 128)*(EXACT_REACH + 2) + 3*BITS/8*" STRIPS_EDGE ")"
+#define STRIPS_SCRATCH "((8*STRIP + 128)*(EXACT_REACH + 2) + 256*C + 3*BITS/8*" STRIPS_EDGE ")"
 
 /* Bytes of a line of doubles with its borders, and of a row of border values. */
 #define EXACT_LINE "roundup(8*(W + 2*EXACT_REACH)*C + W*C*BITS/8 + 128, 128)"
@@ -455,11 +455,11 @@ static const struct variant variants[] = {
 #define NARROW_STRIPS "TYPE == 0 && C < 4 && EXACT_REACH >= 15"
 
 static const struct seed seeds[] = {
-    {"EXACT && WIDE && H < 128*CU", "exact_strips", "ROWS=32"},
     {"EXACT && WIDE && H >= 256*CU && TYPE == 1 && C < 4 && EXACT_REACH <= 6", "exact_strips",
      "ROWS=128 STRIP=512"},
-    {"EXACT && WIDE && H >= 2048*CU && " NARROW_STRIPS, "exact_strips", "ROWS=512 STRIP=256"},
-    {"EXACT && WIDE && H >= 2048*CU", "exact_strips", "ROWS=512"},
+    {"EXACT && WIDE && (CU == 1 || H >= 2048*CU) && " NARROW_STRIPS, "exact_strips", "ROWS=512 STRIP=256"},
+    {"EXACT && WIDE && (CU == 1 || H >= 2048*CU)", "exact_strips", "ROWS=512"},
+    {"EXACT && WIDE && H < 128*CU", "exact_strips", "ROWS=32"},
     {"EXACT && WIDE && H >= 1024*CU && " NARROW_STRIPS, "exact_strips", "ROWS=256 STRIP=256"},
     {"EXACT && WIDE && H >= 1024*CU", "exact_strips", "ROWS=256"},
     {"EXACT && WIDE && H >= 256*CU", "exact_strips", "ROWS=128"},
