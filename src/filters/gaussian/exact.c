@@ -6,8 +6,8 @@
  *     floor((sum over i, j of w(i) w(j) in(x + i, y + j)) / 4^bits + 1/2),
  *
  * which no order of additions changes. Up to COARSE_SIGMA so few bits are enough that the sum along a line of
- * a window is exact in 32 bits; a picture of noise is off by a part of 10^5 of full scale, the worst one by six
- * (u8) or three parts of 10^4. Beyond, 24 bits: the whole sum of u16 just fits into 64.
+ * a window is exact in 32 bits; a picture of noise is off by a part of 10^5 of full scale, the worst one by
+ * six parts of 10^4 (u8) or three (u16). Beyond, 24 bits: the whole sum of u16 just fits into 64.
  */
 #include "filters/gaussian/gaussian.h"
 
