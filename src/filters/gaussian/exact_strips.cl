@@ -272,9 +272,11 @@ INLINE void down_strip(const struct window *w, const struct band *b, int y)
 /* Whether rows y and y + 1 are the same as the two above them. */
 INLINE bool repeats(const struct band *b, int y)
 {
-    const bool moves =
-        HONE_BORDER == BORDER_WRAP || HONE_BORDER == BORDER_REFLECT || HONE_BORDER == BORDER_REFLECT101;
-    return !moves && (y + 1 < 0 || y - 2 >= b->height);
+#if HONE_BORDER == BORDER_WRAP || HONE_BORDER == BORDER_REFLECT || HONE_BORDER == BORDER_REFLECT101
+    return false;
+#else
+    return y + 1 < 0 || y - 2 >= b->height;
+#endif
 }
 
 /* Rows y and y + 1 into the k-th place of the ring, behind the two above them. */
