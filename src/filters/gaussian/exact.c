@@ -25,23 +25,14 @@ int64_t gaussian_exact_bits(bool bytes, double sigma)
  * even. */
 static uint32_t *exact_weights(const struct filter_case *c, int64_t radius)
 {
-    double sigma = case_number(c, "sigma"), *weights = calloc((size_t)radius + 1, sizeof *weights);
-    uint32_t *whole = calloc((size_t)radius + 1, sizeof *whole);
-    int64_t bits = gaussian_exact_bits(c->in.type == HONE_U8, sigma), rest = (int64_t)1 << bits;
-    if (weights && whole) {
-        gaussian_weights(sigma, radius, weights);
-        for (int64_t i = radius; i > 0; i--) {
-            whole[i] = (uint32_t)lrint(ldexp(weights[i], (int)bits));
-            rest -= 2 * whole[i];
-        }
-        whole[0] = (uint32_t)rest;
-    }
-    if (!weights) {
-        free(whole);
-        whole = NULL;
-    }
-    free(weights);
-    return whole;
+    const size_t count = (size_t)radius + 1;
+    const double sigma = case_number(c, "sigma");
+    const int64_t sum = INT64_C(1) << gaussian_exact_bits(c->in.type == HONE_U8, sigma);
+    uint32_t *whole = calloc(count, sizeof *whole);
+    if (whole && gaussian_whole_weights(sigma, sum, whole, count))
+        return whole;
+    free(whole);
+    return NULL;
 }
 
 int64_t gaussian_exact_reach(const struct filter_case *c)

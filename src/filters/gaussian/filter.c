@@ -154,14 +154,14 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 /* clang-format off */
 
 /* Products of small matrices: a warp for each channel that is made. Strips of a work-group, their stages, two
- * times 16 rows, each of pieces of 16 bytes and at most seven more that keep banks apart; and 16 rows of
- * results of colours that are integers. */
+ * times 16 rows, each of pieces of 16 bytes and at most seven more that keep banks apart; of pixels of 16
+ * bytes what products reach beyond; and 16 rows of results of colours that are integers. */
 #define STRIPS             "(C == 1 ? WG_X/32 : 1)"
 #define WIDE_PIXELS        "C*BITS >= 128"
+#define LOADED(reach)      "roundup(" #reach ", " WIDE_PIXELS " ? 2 : 8)"
 #define STAGE_BYTES(reach) "(" STRIPS                                                              \
-    "*32*(16*TILES*C*BITS/8 + 2*roundup(roundup(" #reach ", " WIDE_PIXELS " ? 2 : 8)*C*BITS/8, 16)" \
-    " + (C > 1 ? 16 : 112)) + (" WIDE_PIXELS ")*192"                                                \
-    " + (C > 1 && !FLOAT)*16*(2*TILES*C*BITS + 16))"
+    "*32*(16*TILES*C*BITS/8 + 2*roundup(" LOADED(reach) "*C*BITS/8, 16) + (C > 1 ? 16 : 112))"     \
+    " + (" WIDE_PIXELS ")*192 + (C > 1 && !FLOAT)*16*(2*TILES*C*BITS + 16))"
 #define MATRIX_FITS "WG_X <= MAXWG && 128 <= MAXWG", "C == 1 || (WG_X == 64 && BURST)"
 #define BURST                                                                                      \
     {"BURST", TUNABLE_DEFINE, "1 0", "rows inside of the image are loaded by code of their own"}
@@ -176,7 +176,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define BYTE_MATRIX_FITS(reach) MATRIX_FITS, REGISTERS_CONSTRAINT, STAGE_BYTES(reach) " <= LMEM"
 #define BYTE_MATRIX_TUNABLES                                                                       \
     {"TILES", TUNABLE_DEFINE, "4 2 8", "tiles of 16 columns per warp"},                            \
-    {"ROWS", TUNABLE_DEFINE, "128 16 32 64 192 256 384 512", "rows per warp"},                             \
+    {"ROWS", TUNABLE_DEFINE, "128 16 32 64 192 256 384 512", "rows per warp"},                     \
     {"WG_X", TUNABLE_DEFINE, "64 32 128 256", "work-items of a work-group"}, BURST, REGISTERS
 #define BYTE_MATRIX_COST(reach)                                                                    \
     "2*C*BITS/8", "C*BITS/8*(16*TILES + 16*ceildiv(" #reach ", 8))/(64*TILES)", "8*C*(TYPE + 2)"
@@ -442,7 +442,7 @@ static const struct variant variants[] = {
 #define BUSY  "W*H >= 16777216"
 /* Where colours in u8 gain by products; the grid's steps have their best sigmas between. */
 #define COLOUR_MATRIX "C > 1 && (S100 < 450 || S100 < 650 && (C == 4 || C == 3 && S100 >= 550))"
-#define MATRIX32      "(S100 <= 640 || (S100 < 700 && (C == 2 || C == 3) && W*H >= 16777216))"
+#define MATRIX32      "(S100 <= 640 || (S100 < 700 && (C == 2 || C == 3) && " BUSY "))"
 #define SMALL         "W*H <= 4194304" /* too few pixels for many work-groups of the usual size */
 
 /* Gathers with little for each work-item to walk down. */

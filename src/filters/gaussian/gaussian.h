@@ -23,6 +23,9 @@ void gaussian_grid_table(const struct filter_case *c, struct gaussian_grid grid,
 
 /* weights[0..radius] of a sampled Gaussian, normalised: weights[0] + 2 * (the others) is 1. */
 void gaussian_weights(double sigma, int64_t radius, double *weights);
+/* The same as parts of `sum`, which is what they make together: each of `count` is rounded, but the centre,
+ * which takes what is missing. false: there is no memory. */
+bool gaussian_whole_weights(double sigma, int64_t sum, uint32_t *whole, size_t count);
 
 /* For u16 as products of bytes: weights are parts of 2^bits, of so many bits that all stay below 65536. What
  * lies beyond the reach moves a result by at most 3 levels. */

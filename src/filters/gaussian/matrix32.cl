@@ -197,7 +197,7 @@ inline void along_rows(uint rows[TILES][2][2], __local const uint *stage, int sl
     __local const float *from = first_pixel(stage, slot, lane);
 #else
     __local const float4 *from =
-        (__local const float4 *)(stage + (slot + lane->group) * STAGE_LINE + SIDE - REACH_X) + lane->place;
+        (__local const float4 *)(stage + (slot + lane->group) * STAGE_LINE) + lane->place;
 #endif
     UNROLL
     for (int b = 0; b < ACROSS; b++) {

@@ -104,31 +104,28 @@ int64_t gaussian_bits_16(double sigma)
     return bits;
 }
 
-/* Each rounded, but the centre, which takes what is missing: the sum is `whole` exactly. */
-static void fill_whole_weights(double sigma, int64_t whole, uint32_t *table, size_t count)
+bool gaussian_whole_weights(double sigma, int64_t sum, uint32_t *whole, size_t count)
 {
     double *weights = calloc(count, sizeof *weights);
     if (!weights)
-        return;
+        return false;
     gaussian_weights(sigma, (int64_t)count - 1, weights);
-    int64_t rest = whole;
+    int64_t rest = sum;
     for (size_t i = 1; i < count; i++) {
-        table[i] = (uint32_t)lrint(weights[i] * (double)whole);
-        rest -= 2 * table[i];
+        whole[i] = (uint32_t)lrint(weights[i] * (double)sum);
+        rest -= 2 * whole[i];
     }
-    table[0] = (uint32_t)rest;
+    whole[0] = (uint32_t)rest;
     free(weights);
+    return true;
 }
 
-/* The same in 16 bits. */
 static void fill_near_weights(double sigma, uint16_t *table, size_t count)
 {
     uint32_t *weights = calloc(count, sizeof *weights);
-    if (!weights)
-        return;
-    fill_whole_weights(sigma, 65536, weights, count);
-    for (size_t i = 0; i < count; i++)
-        table[i] = (uint16_t)weights[i];
+    if (weights && gaussian_whole_weights(sigma, 65536, weights, count))
+        for (size_t i = 0; i < count; i++)
+            table[i] = (uint16_t)weights[i];
     free(weights);
 }
 
@@ -144,7 +141,7 @@ void gaussian_table(const struct filter_case *c, int index, void *table, size_t 
     else if (index == TABLE_EXACT)
         gaussian_exact_table(c, table, bytes / sizeof(uint32_t));
     else if (index == TABLE_16)
-        fill_whole_weights(sigma, (int64_t)1 << gaussian_bits_16(sigma), table, bytes / sizeof(uint32_t));
+        gaussian_whole_weights(sigma, INT64_C(1) << gaussian_bits_16(sigma), table, bytes / sizeof(uint32_t));
     else if (index == TABLE_EXACT_VECTORS && c->in.type == HONE_U8)
         gaussian_exact_bytes(c, table, bytes / sizeof(uint32_t));
     else if (index == TABLE_EXACT_VECTORS)
