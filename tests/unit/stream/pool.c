@@ -317,13 +317,14 @@ static void check_failure(bool own_memory, bool sticky)
     for (int i = 0; i < FRAMES; i++) {
         if (!frames[i].job.status)
             check_frame(&frames[i]);
-        else /* of the lost device all calls fail, those of a new stream, too */
-            CHECK_HAS(frames[i].job.error.message, "CL_OUT_OF_");
+        else
+            CHECK_HAS(frames[i].job.error.message, ": CL_");
         frame_finish(&frames[i]);
     }
     CHECK(sticky ? good < FRAMES && good > 0 : good == FRAMES);
     CHECK_EQ(watched.lefts, 1); /* the last one stays */
-    CHECK_HAS(watched.why, launch);
+    /* Once a device is lost all calls fail, those of the other thread, too: any of them may be told first. */
+    CHECK_HAS(watched.why, sticky ? ": CL_" : launch);
     pool_release(pool, &shape);
     CHECK(pool_destroy(&pool));
     end();
