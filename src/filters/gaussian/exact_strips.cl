@@ -6,9 +6,6 @@
  * results.
  * exact_sums.clh says what the sums of a block are. Where alpha is kept, rows are copied without it first.
  */
-#ifndef ROWS
-#define ROWS 64 /* rows of a band */
-#endif
 #ifndef STRIP
 #define STRIP 1024 /* elements across */
 #endif
@@ -323,13 +320,13 @@ INLINE void blur_band(struct window *w, struct band *b, int y, __global uchar *s
     }
 }
 
-/* `reach` is what the border rules go by. */
+/* `reach` is what the border rules go by, `rows` are those of a band. */
 __kernel void gaussian_exact_strips(__global const PIXEL *in, int in_offset, int in_pitch,
                                     __global PIXEL *out, int out_offset, int out_pitch, int width, int height,
                                     BORDER_TYPE border, __constant const uint *table, int pairs, int reach,
-                                    __global uchar *scratch, int scratch_bytes, int edge)
+                                    __global uchar *scratch, int scratch_bytes, int edge, int rows)
 {
-    int first = get_global_id(0) * ROWS, end = min(first + ROWS, height);
+    int first = get_global_id(0) * rows, end = min(first + rows, height);
     if (first >= height)
         return;
     struct window w = {.table = table, .pairs = pairs};

@@ -142,9 +142,11 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define EXACT_16      "EXACT_BITS <= 16"
 #define EXACT_WEIGHTS "table7:4*EXACT_REACH + 4"
 
-/* On CPUs: tables; elements of a row of a strip with what windows see beside it; bytes of those, of where
- * elements beyond edges come from, and of a ring of rows. */
+/* On CPUs: tables; rows of a band, such that all units have as many of them; elements of a row of a strip
+ * with what windows see beside it; bytes of those, of where elements beyond edges come from, and of a ring of
+ * rows. */
 #define STRIPS_TABLES  "table8:(TYPE == 0 ? 16 : 12)*(EXACT_REACH + 1) + 8"
+#define STRIPS_ROWS    "max(16, roundup(ceildiv(H, CU*ceildiv(H, ROWS*CU)), 2))"
 #define STRIPS_EDGE    "(STRIP + roundup(2*EXACT_REACH*C, 64) + 64)"
 #define STRIPS_SCRATCH "((8*STRIP + 128)*(EXACT_REACH + 2) + 256*C + 3*BITS/8*" STRIPS_EDGE ")"
 
@@ -408,13 +410,13 @@ static const struct variant variants[] = {
     {VARIANT("exact_strips", "exact_strips.cl", NEEDS_WIDE, "wide",
              "exact=yes of u8 and u16 on a CPU: along rows, then down strips, in products of 8 and 16 bits"),
      .condition = EXACT_16 " && TYPE <= 1", .exact = TYPE_U8 | TYPE_U16,
-     .tunables = {{"ROWS", TUNABLE_DEFINE, "64 16 32 128 256 512", "rows of a band"},
+     .tunables = {{"ROWS", TUNABLE_LAUNCH, "64 16 32 128 256 512", "most rows of a band"},
                   {"STRIP", TUNABLE_DEFINE, "1024 128 256 512", "elements across a strip"},
                   {"WG_X", TUNABLE_LAUNCH, "1 2 4", "bands per work-group"}},
-     .scratch = {{.bytes = "ceildiv(H, ROWS)*" STRIPS_SCRATCH}},
-     .passes = {PASS("gaussian_exact_strips", .extent = {"H"}, .block = {"ROWS"},
+     .scratch = {{.bytes = "ceildiv(H, " STRIPS_ROWS ")*" STRIPS_SCRATCH}},
+     .passes = {PASS("gaussian_exact_strips", .extent = {"H"}, .block = {STRIPS_ROWS},
                      .arguments = {"in", "out", "W", "H", "border", STRIPS_TABLES, "EXACT_REACH + 1", "R",
-                                   "tmp0", STRIPS_SCRATCH, STRIPS_EDGE})},
+                                   "tmp0", STRIPS_SCRATCH, STRIPS_EDGE, STRIPS_ROWS})},
      .cost = {"2*C*BITS/8", "C*BITS/8*(2*EXACT_REACH + 1)/16", "C*BITS/8*6*(EXACT_REACH + 1)"}},
     {VARIANT("exact_doubles", "exact.cl", NEEDS_WIDE | NEEDS_DOUBLE, "wide",
              "exact=yes of u8 and u16 on a CPU, any large sigma: sums of doubles, near ties again in "
@@ -460,9 +462,8 @@ static const struct seed seeds[] = {
     {"EXACT && WIDE && (CU == 1 || H >= 2048*CU) && " NARROW_STRIPS, "exact_strips", "ROWS=512 STRIP=256"},
     {"EXACT && WIDE && (CU == 1 || H >= 2048*CU)", "exact_strips", "ROWS=512"},
     {"EXACT && WIDE && H < 128*CU", "exact_strips", "ROWS=32"},
-    {"EXACT && WIDE && H >= 1024*CU && " NARROW_STRIPS, "exact_strips", "ROWS=256 STRIP=256"},
-    {"EXACT && WIDE && H >= 1024*CU", "exact_strips", "ROWS=256"},
-    {"EXACT && WIDE && H >= 256*CU", "exact_strips", "ROWS=128"},
+    {"EXACT && WIDE && H >= 256*CU && " NARROW_STRIPS, "exact_strips", "ROWS=256 STRIP=256"},
+    {"EXACT && WIDE && H >= 256*CU", "exact_strips", "ROWS=256"},
     {"EXACT && WIDE", "exact_strips", ""},
     {"EXACT && WIDE", "exact_doubles", ""},
     {"EXACT && SM >= 80 && C > 1 && TYPE == 0 && H >= 2048 && S100 < 300 && !(" BUSY ")", "exact_matrix",
