@@ -16,7 +16,16 @@
 #define REACH 64 /* the window's radius is at most this */
 #endif
 
-#if HONE_T == 0
+#include "filters/vectors.clh"
+
+#ifdef TURNED
+#if NATIVE == 64
+#define LANES 16
+#else
+#define LANES 8
+#endif
+#define VALUE float
+#elif HONE_T == 0
 #define LANES 32
 #define VALUE ushort
 #else
@@ -24,13 +33,16 @@
 #define VALUE float
 #endif
 
-#define CELL VALUE
-#include "filters/bands.clh"
-#include "filters/vectors.clh"
-
 DEFINE_VECTORS(PIXEL, pixels);
 DEFINE_VECTORS(VALUE, values);
 DEFINE_VECTORS(uint, words);
+
+#ifdef TURNED
+#define CELL values
+#else
+#define CELL VALUE
+#endif
+#include "filters/bands.clh"
 
 #define LOAD_PIXELS(p) CONVERT(*(__global const pixels_at *)(p), values)
 #define LOAD_VALUES(p) (*(__global const values_at *)(p))
@@ -72,14 +84,20 @@ inline pixels lower(values v)
 #define ADD_WEIGHED(sum, v, weight) ((sum) + (v) * (weight))
 #endif
 
-#define CACHED 24576 /* bytes of the rows of a window that stay in the first cache */
-
 struct window {
     __global const PIXEL *const *rows; /* 2 * radius + 1 */
     __constant const VALUE *weights;
     int radius;
     VALUE bias;
 };
+
+inline void write(__global PIXEL *out, __global const PIXEL *centre, values sum)
+{
+    *(__global pixels_at *)out = WITH_ALPHA(LOWER(sum), *(__global const pixels_at *)centre);
+}
+
+#ifndef TURNED
+#define CACHED 24576 /* bytes of the rows of a window that stay in the first cache */
 
 /* What two rows of the window add, from element i on. */
 inline values add_rows(values sum, __global const PIXEL *above, __global const PIXEL *below, VALUE weight)
@@ -130,11 +148,6 @@ inline values add_columns(values sum, __global const VALUE *left, __global const
 inline values centre_column(const struct window *w, __global const VALUE *line)
 {
     return weigh(LOAD_VALUES(line), w->weights[0]) + w->bias;
-}
-
-inline void write(__global PIXEL *out, __global const PIXEL *centre, values sum)
-{
-    *(__global pixels_at *)out = WITH_ALPHA(LOWER(sum), *(__global const pixels_at *)centre);
 }
 
 inline void weigh_line(const struct window *w, __global const VALUE *line, __global const PIXEL *centre,
@@ -260,3 +273,219 @@ __kernel void gaussian_bands(__global const PIXEL *in, int in_offset, int in_pit
     for (; y < end; y++)
         clear_outside(&sink, y, width, height, 2 * reach + 1, 2 * reach + 1);
 }
+
+#else
+/* ---- Turned ---- */
+
+/* Rows become columns. */
+#if LANES == 16
+#define LOWER_TURNS 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define UPPER_TURNS 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+
+/* In each round the first half of all vectors and the second are put together by turns. */
+inline void turn(values v[LANES])
+{
+#pragma unroll
+    for (int round = 0; round < 4; round++) {
+        values next[LANES];
+#pragma unroll
+        for (int k = 0; k < LANES / 2; k++) {
+            next[2 * k] = __builtin_shufflevector(v[k], v[k + LANES / 2], LOWER_TURNS);
+            next[2 * k + 1] = __builtin_shufflevector(v[k], v[k + LANES / 2], UPPER_TURNS);
+        }
+#pragma unroll
+        for (int k = 0; k < LANES; k++)
+            v[k] = next[k];
+    }
+}
+#else
+#define LOWER_ONES  0, 8, 1, 9, 4, 12, 5, 13
+#define UPPER_ONES  2, 10, 3, 11, 6, 14, 7, 15
+#define LOWER_TWOS  0, 1, 8, 9, 4, 5, 12, 13
+#define UPPER_TWOS  2, 3, 10, 11, 6, 7, 14, 15
+#define LOWER_FOURS 0, 1, 2, 3, 8, 9, 10, 11
+#define UPPER_FOURS 4, 5, 6, 7, 12, 13, 14, 15
+
+/* Without AVX-512, what leaves its half of a vector costs more: that comes last. */
+inline void turn(values v[LANES])
+{
+    values w[LANES];
+#pragma unroll
+    for (int k = 0; k < 8; k += 2) {
+        w[k] = __builtin_shufflevector(v[k], v[k + 1], LOWER_ONES);
+        w[k + 1] = __builtin_shufflevector(v[k], v[k + 1], UPPER_ONES);
+    }
+#pragma unroll
+    for (int k = 0; k < 8; k += 4) {
+        v[k] = __builtin_shufflevector(w[k], w[k + 2], LOWER_TWOS);
+        v[k + 1] = __builtin_shufflevector(w[k], w[k + 2], UPPER_TWOS);
+        v[k + 2] = __builtin_shufflevector(w[k + 1], w[k + 3], LOWER_TWOS);
+        v[k + 3] = __builtin_shufflevector(w[k + 1], w[k + 3], UPPER_TWOS);
+    }
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+        w[k] = __builtin_shufflevector(v[k], v[k + 4], LOWER_FOURS);
+        v[k + 4] = __builtin_shufflevector(v[k], v[k + 4], UPPER_FOURS);
+        v[k] = w[k];
+    }
+}
+#endif
+
+/* Four results of lines that follow each other: what their windows see at one distance, before and behind. */
+struct four {
+    values a, b, c, d;
+};
+
+inline struct four weigh_four(struct four sums, struct four before, struct four behind, float weight)
+{
+#pragma OPENCL FP_CONTRACT ON
+    sums.a = sums.a + (before.a + behind.a) * weight;
+    sums.b = sums.b + (before.b + behind.b) * weight;
+    sums.c = sums.c + (before.c + behind.c) * weight;
+    sums.d = sums.d + (before.d + behind.d) * weight;
+    return sums;
+}
+
+/* One line further away: the others move on. */
+inline struct four with_before(struct four lines, values next)
+{
+    struct four moved = {next, lines.a, lines.b, lines.c};
+    return moved;
+}
+
+inline struct four with_behind(struct four lines, values next)
+{
+    struct four moved = {lines.b, lines.c, lines.d, next};
+    return moved;
+}
+
+inline struct four weigh_centres(struct four lines, float weight)
+{
+    struct four sums = {lines.a * weight, lines.b * weight, lines.c * weight, lines.d * weight};
+    return sums;
+}
+
+/* Rows that are read for the first time: too many at once for the processor to foresee them. */
+inline void fetch_rows(__global const PIXEL *const *rows, int i)
+{
+    for (int k = 0; k < 4; k++)
+        __builtin_prefetch(rows[k] + i + 4 * LANES);
+}
+
+/* Down: of four rows that begin `first` rows below the window's, from element i on. */
+inline struct four four_rows(const struct window *w, int first, int i)
+{
+    __global const PIXEL *const *rows = w->rows + first + w->radius;
+    struct four centres = {LOAD_PIXELS(rows[0] + i), LOAD_PIXELS(rows[1] + i), LOAD_PIXELS(rows[2] + i),
+                           LOAD_PIXELS(rows[3] + i)};
+    struct four sums = weigh_centres(centres, w->weights[0]), before = centres, behind = centres;
+    fetch_rows(rows + w->radius, i);
+    for (int k = 1; k <= w->radius; k++) {
+        before = with_before(before, LOAD_PIXELS(rows[-k] + i));
+        behind = with_behind(behind, LOAD_PIXELS(rows[3 + k] + i));
+        sums = weigh_four(sums, before, behind, w->weights[k]);
+    }
+    return sums;
+}
+
+/* The elements from `from` to before `to` of LANES rows, as columns. */
+inline void down_columns(const struct window *w, int from, int to, __global values *columns)
+{
+    for (int i = from; i < to; i += LANES) {
+        const int at = min(i, to - LANES);
+        values block[LANES];
+        for (int row = 0; row < LANES; row += 4) {
+            struct four sums = four_rows(w, row, at);
+            block[row] = sums.a;
+            block[row + 1] = sums.b;
+            block[row + 2] = sums.c;
+            block[row + 3] = sums.d;
+        }
+        turn(block);
+        for (int k = 0; k < LANES; k++)
+            columns[at - from + k] = block[k];
+    }
+}
+
+/* Along: four pixels of a channel. Their results are stored where the first of their windows begins, which
+ * no other one sees. */
+inline void four_columns(const struct window *w, __global values *column)
+{
+    const int r = w->radius;
+    struct four centres = {column[0], column[HONE_C], column[2 * HONE_C], column[3 * HONE_C]};
+    struct four sums = weigh_centres(centres, w->weights[0]), before = centres, behind = centres;
+    for (int k = 1; k <= r; k++) {
+        before = with_before(before, column[-k * HONE_C]);
+        behind = with_behind(behind, column[(3 + k) * HONE_C]);
+        sums = weigh_four(sums, before, behind, w->weights[k]);
+    }
+    __global values *first = column - r * HONE_C;
+    first[0] = sums.a;
+    first[HONE_C] = sums.b;
+    first[2 * HONE_C] = sums.c;
+    first[3 * HONE_C] = sums.d;
+}
+
+/* The results of `count` rows, from element `start` on. */
+inline void write_columns(const struct window *w, __global const values *results, int start, int length,
+                          int count, const struct sink *sink)
+{
+    for (int i = 0; i < length; i += LANES) {
+        const int at = min(i, length - LANES);
+        values block[LANES];
+        for (int k = 0; k < LANES; k++)
+            block[k] = results[at + k];
+        turn(block);
+        for (int row = 0; row < count; row++)
+            write(sink->at + row * sink->pitch + start + at, w->rows[w->radius + row] + start + at,
+                  block[row]);
+    }
+}
+
+/* The first `count` of LANES rows. `columns` has room for twice a piece of a row and what its windows see. */
+inline void turned_rows(const struct window *w, int width, int piece, float outside, int count,
+                        const struct sink *sink, __global values *columns)
+{
+    const int r = w->radius;
+    __global values *first = columns + r * HONE_C; /* column of the piece */
+    for (int left = 0, right; left < width; left = right) {
+        right = width - left < 2 * piece ? width : left + piece;
+        const int from = left ? left + r : 0, to = min(right + r, width);
+        down_columns(w, from * HONE_C, to * HONE_C, first + (from - left) * HONE_C);
+        extend(first - left * HONE_C, width, left ? 0 : r, right < width ? 0 : r, (values)outside);
+        for (int x = 0; x < right - left; x += 4)
+            for (int channel = 0; channel < HONE_C - HONE_ALPHA; channel++)
+                four_columns(w, first + x * HONE_C + channel);
+        write_columns(w, columns, left * HONE_C, (right - left) * HONE_C, count, sink);
+        for (int i = 0; i < 2 * r * HONE_C && right < width; i++)
+            columns[i] = columns[(right - left) * HONE_C + i];
+    }
+}
+
+/* `reach` is what the border rules go by. A piece is so many pixels of a row, at least four times the
+ * radius. */
+__kernel void gaussian_turned(__global const PIXEL *in, int in_offset, int in_pitch, __global PIXEL *out,
+                              int out_offset, int out_pitch, int width, int height, BORDER_TYPE border,
+                              __constant const float *weights, int radius, int reach, int piece,
+                              __global float *scratch, int scratch_elements, int beyond_at)
+{
+    int band = get_global_id(0), y = band * ROWS, end = min(y + ROWS, height);
+    if (y >= height)
+        return;
+    __global float *own = scratch + (size_t)band * scratch_elements;
+    const struct input_rows input = {in + in_offset, (__global PIXEL *)(own + beyond_at), in_pitch, height};
+    fill_beyond((__global PIXEL *)input.beyond, (PIXEL)border, width * HONE_C);
+    __global const PIXEL *rows[ROWS + 2 * REACH];
+    for (int k = 0; k < ROWS + 2 * radius; k++)
+        rows[k] = row_of(&input, y - radius + k);
+    struct window w = {rows, weights, radius, 0};
+    for (int first = y; first < end; first += LANES) {
+        const struct sink sink = {out + out_offset + first * out_pitch, out_pitch};
+        w.rows = rows + first - y;
+        turned_rows(&w, width, piece, border, min(end - first, LANES), &sink, (__global values *)own);
+    }
+    const struct sink sink = {out + out_offset, out_pitch};
+    for (; y < end; y++)
+        clear_outside(&sink, y, width, height, 2 * reach + 1, 2 * reach + 1);
+}
+#endif

@@ -78,6 +78,12 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 /* Elements: a line with its borders, a row of border values. */
 #define BAND_LINE "roundup((2*W + 2*NEAR)*C + 64, 64)"
 
+/* Pixels of a piece of a row; elements of the columns of one with what its windows see, and of these and a
+ * row of border values. */
+#define TURNED_PIECE   "(BORDER == 3 ? W : max(256/C/4*4, 4*NEAR))"
+#define TURNED_COLUMNS "(16*((min(W, 2*" TURNED_PIECE ") + 2*NEAR + 4)*C + 16))"
+#define TURNED_SCRATCH "(" TURNED_COLUMNS " + roundup(W*C, 32))"
+
 /* A tile of 32x32 pixels with what its windows see, and that after the rows' pass. */
 #define TILE_BYTES "(4*(32 + 2*NEAR)*(64 + 2*NEAR))"
 
@@ -205,6 +211,17 @@ static const struct variant variants[] = {
                      .arguments = {"in", "out", "W", "H", "border", "table3:(TYPE == 0 ? 2 : 4)*(NEAR + 1)",
                                    "NEAR", "R", "tmp0", BAND_LINE})},
      .cost = {"2*C*BITS/8", "C*(4*NEAR + 2)*BITS/512", "C*(6*NEAR + 2)"}},
+    {VARIANT("turned", "cpu.cl", NEEDS_WIDE, "wide",
+             "CPU: every weight, of as many rows as a vector has lanes: down, turned in registers, along; "
+             "what is loaded serves four results"),
+     .condition = DIRECT " && TYPE != 0 && NEAR <= 64 && W*C >= 16",
+     .tunables = {{"ROWS", TUNABLE_DEFINE, "32 16 64 128", "rows of a band"},
+                  {"WG_X", TUNABLE_LAUNCH, "1 2 4", "bands per work-group"}},
+     .defines = {"TURNED=1"}, .scratch = {{.bytes = "4*ceildiv(H, ROWS)*" TURNED_SCRATCH}},
+     .passes = {PASS("gaussian_turned", .extent = {"H"}, .block = {"ROWS"},
+                     .arguments = {"in", "out", "W", "H", "border", "table3:4*(NEAR + 1)", "NEAR", "R",
+                                   TURNED_PIECE, "tmp0", TURNED_SCRATCH, TURNED_COLUMNS})},
+     .cost = {"2*C*BITS/8", "C*(NEAR + 2)*BITS/512", "C*(6*NEAR + 2)"}},
     {VARIANT("coarse", "coarse.cl", NEEDS_WIDE, "wide",
              "CPU: any sigma at the same cost: every few rows and columns, blurred, and all pixels from "
              "those, in 64-byte vectors"),
@@ -484,6 +501,8 @@ static const struct seed seeds[] = {
     {"EXACT && GPU && H >= 2048", "exact_packed", "ROWS=32"},
     {"EXACT && GPU", "exact_packed", "ROWS=16"},
     {"EXACT && GPU", "exact", "WG_X=64 WG_Y=4"},
+    {"WIDE && TYPE != 0 && S100 >= 200 && (method == 2 || STEP < 2) && NEAR <= 64 && W*C >= 16", "turned",
+     ""},
     {"WIDE && (method == 2 || (TYPE == 0 && S100 <= 350) || STEP < 2)", "bands", ""},
     {"WIDE && H < 128*CU", "coarse", "ROWS=32"},
     {"WIDE", "coarse", ""},
