@@ -77,12 +77,10 @@ static void fill_down(const uint32_t *weights, size_t pairs, uint32_t *even, uin
 
 /* Across: the weight of the pixels on both sides, twice; half of the centre twice. Down, and what the centre
  * has over 15 bits, for the first row and for the second. */
-void gaussian_exact_words(const struct filter_case *c, uint32_t *table, size_t count)
+static void fill_words(uint32_t *weights, uint32_t *table, size_t count)
 {
     size_t pairs = (count - 2) / 3, reach = pairs - 1;
-    uint32_t *weights = exact_weights(c, gaussian_radius(case_number(c, "sigma"))), *rest = table + 3 * pairs;
-    if (!weights)
-        return;
+    uint32_t *rest = table + 3 * pairs;
     for (size_t k = 0; k < pairs; k++)
         table[k] = (k ? weights[k] : weights[0] / 2) * 0x10001;
     uint32_t centre = weights[0] < 32768 ? weights[0] : 32767, over = weights[0] - centre;
@@ -90,6 +88,22 @@ void gaussian_exact_words(const struct filter_case *c, uint32_t *table, size_t c
     fill_down(weights, pairs, table + pairs, table + 2 * pairs);
     rest[0] = reach % 2 ? over << 16 : over;
     rest[1] = reach % 2 ? over : over << 16;
+}
+
+void gaussian_exact_words(const struct filter_case *c, uint32_t *table, size_t count)
+{
+    uint32_t *weights = exact_weights(c, gaussian_radius(case_number(c, "sigma")));
+    if (weights)
+        fill_words(weights, table, count);
+    free(weights);
+}
+
+void gaussian_words(double sigma, uint32_t *table, size_t count)
+{
+    const size_t reach = (count - 2) / 3;
+    uint32_t *weights = calloc(reach + 1, sizeof *weights);
+    if (weights && gaussian_balanced_weights(sigma, 65536, weights, reach))
+        fill_words(weights, table, count);
     free(weights);
 }
 

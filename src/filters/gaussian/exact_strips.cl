@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * exact=yes of u8 and u16 for CPUs, small sigma: a work-item owns a band of whole rows and walks down it in
- * strips that stay in the second cache. Rows are summed across into a ring, in which two of them lie by
- * turns; then down, in products of 16 bits, two rows at a time, so that what is loaded serves two rows of
- * results.
+ * exact=yes of u8 and u16 for CPUs, and u16 rounded, small sigma: a work-item owns a band of whole rows and
+ * walks down it in strips that stay in the second cache. Rows are summed across into a ring, in which two of
+ * them lie by turns; then down, in products of 16 bits, two rows at a time, so that what is loaded serves two
+ * rows of results.
  * exact_sums.clh says what the sums of a block are. Where alpha is kept, rows are copied without it first.
  */
 #ifndef STRIP
@@ -49,10 +49,17 @@ typedef shorts shorts_at __attribute__((aligned(2)));
 #define STORE(p, v)    (*(__global shorts_at *)(p) = (v))
 
 #define WORDS          (NATIVE / 2)
+
+/* Vectors of a block of two rows. ROUNDED: sums along rows of u16 have one word. */
+#ifdef ROUNDED
+#define VECTORS 2
+#else
+#define VECTORS 4
+#endif
 /* Of the ring, in cells: a block of two rows that is summed down, and all of two rows. Without the cells
  * between them, all rows would lie in the same few sets of the first cache. */
-#define BLOCK_CELLS (2 * NATIVE)
-#define ROW_CELLS   (4 * STRIP + 64)
+#define BLOCK_CELLS (VECTORS * WORDS)
+#define ROW_CELLS   (VECTORS * STRIP + 64)
 
 struct window {
     __constant const uint *table; /* tables of `pairs` words each, see exact.c */
@@ -73,12 +80,18 @@ struct band {
     __global short *ring, *spare; /* `spare`: as large as two of its rows, for what is pending */
 };
 
-/* Sums of a block, of four vectors. */
+/* Sums of a block. */
 struct two_rows {
-    shorts a, b, c, d;
+    shorts a, b;
+#if VECTORS == 4
+    shorts c, d;
+#endif
 };
 struct sums {
-    ints a, b, c, d;
+    ints a, b;
+#if VECTORS == 4
+    ints c, d;
+#endif
 };
 
 INLINE __constant const uint *weights(const struct window *w, int table)
@@ -88,7 +101,13 @@ INLINE __constant const uint *weights(const struct window *w, int table)
 
 INLINE struct two_rows load_rows(__global const short *from)
 {
-    struct two_rows v = {LOAD(from), LOAD(from + WORDS), LOAD(from + 2 * WORDS), LOAD(from + 3 * WORDS)};
+    struct two_rows v;
+    v.a = LOAD(from);
+    v.b = LOAD(from + WORDS);
+#if VECTORS == 4
+    v.c = LOAD(from + 2 * WORDS);
+    v.d = LOAD(from + 3 * WORDS);
+#endif
     return v;
 }
 
@@ -97,8 +116,10 @@ INLINE struct sums add_rows(struct sums s, struct two_rows v, uint weights)
     ints both = (ints)(int)weights;
     s.a += add_products(v.a, both);
     s.b += add_products(v.b, both);
+#if VECTORS == 4
     s.c += add_products(v.c, both);
     s.d += add_products(v.d, both);
+#endif
     return s;
 }
 
@@ -247,7 +268,7 @@ INLINE void down_strip(const struct window *w, const struct band *b, int y)
     struct pending pending = none_pending(b);
     for (int block = 0; block * LANES < b->length; block++) {
         int at = block * BLOCK_CELLS, i = block_start(b, block);
-        struct sums none = {0, 0, 0, 0};
+        const struct sums none = {0};
         struct two_rows v = load_rows(w->rows[0] + at);
         struct sums p = add_rows(none, v, even[0]), q = add_rows(none, v, odd[0]);
 #pragma unroll 2
@@ -282,7 +303,7 @@ INLINE void next_rows(const struct window *w, const struct band *b, int y, int k
     if (k == 0 || !repeats(b, y))
         across_strip(w, b, y, w->rows[k]);
     else
-        for (int i = 0; i < 4 * STRIP; i += WORDS)
+        for (int i = 0; i < VECTORS * STRIP; i += WORDS)
             STORE(w->rows[k] + i, LOAD(w->rows[k - 1] + i));
 }
 

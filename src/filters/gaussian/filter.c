@@ -151,10 +151,21 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 /* On CPUs: tables; rows of a band, such that all units have as many of them; elements of a row of a strip
  * with what windows see beside it; bytes of those, of where elements beyond edges come from, and of a ring of
  * rows. */
-#define STRIPS_TABLES  "table8:(TYPE == 0 ? 16 : 12)*(EXACT_REACH + 1) + 8"
-#define STRIPS_ROWS    "max(16, roundup(ceildiv(H, CU*ceildiv(H, ROWS*CU)), 2))"
-#define STRIPS_EDGE    "(STRIP + roundup(2*EXACT_REACH*C, 64) + 64)"
-#define STRIPS_SCRATCH "((8*STRIP + 128)*(EXACT_REACH + 2) + 256*C + 3*BITS/8*" STRIPS_EDGE ")"
+#define STRIPS_TUNABLES                                                                                      \
+    {"ROWS", TUNABLE_LAUNCH, "256 16 32 64 128 512", "most rows of a band"},                                 \
+        {"STRIP", TUNABLE_DEFINE, "1024 128 256 512", "elements across a strip"},                            \
+    {                                                                                                        \
+        "WG_X", TUNABLE_LAUNCH, "1 2 4", "bands per work-group"                                              \
+    }
+#define STRIPS_PASS(tables, reach)                                                                           \
+    PASS("gaussian_exact_strips", .extent = {"H"}, .block = {STRIPS_ROWS},                                   \
+         .arguments = {"in", "out", "W", "H", "border", tables, #reach " + 1", "R", "tmp0",                  \
+                       STRIPS_SCRATCH(reach), STRIPS_EDGE(reach), STRIPS_ROWS})
+#define STRIPS_BANDS(reach)   "ceildiv(H, " STRIPS_ROWS ")*" STRIPS_SCRATCH(reach)
+#define STRIPS_TABLES         "table8:(TYPE == 0 ? 16 : 12)*(EXACT_REACH + 1) + 8"
+#define STRIPS_ROWS           "max(16, roundup(ceildiv(H, CU*ceildiv(H, ROWS*CU)), 2))"
+#define STRIPS_EDGE(reach)    "(STRIP + roundup(2*" #reach "*C, 64) + 64)"
+#define STRIPS_SCRATCH(reach) "((8*STRIP + 128)*(" #reach " + 2) + 256*C + 3*BITS/8*" STRIPS_EDGE(reach) ")"
 
 /* Bytes of a line of doubles with its borders, and of a row of border values. */
 #define EXACT_LINE "roundup(8*(W + 2*EXACT_REACH)*C + W*C*BITS/8 + 128, 128)"
@@ -222,6 +233,12 @@ static const struct variant variants[] = {
                      .arguments = {"in", "out", "W", "H", "border", "table3:4*(NEAR + 1)", "NEAR", "R",
                                    TURNED_PIECE, "tmp0", TURNED_SCRATCH, TURNED_COLUMNS})},
      .cost = {"2*C*BITS/8", "C*(NEAR + 2)*BITS/512", "C*(6*NEAR + 2)"}},
+    {VARIANT("strips16", "exact_strips.cl", NEEDS_WIDE, "wide",
+             "CPU, u16: every weight, along rows, then down strips, in products of 16 bits, rounded between"),
+     .condition = "method == 0 && TYPE == 1 && S100 <= 400", .defines = {"ROUNDED=1"},
+     .tunables = {STRIPS_TUNABLES}, .scratch = {{.bytes = STRIPS_BANDS(REACH_16)}},
+     .passes = {STRIPS_PASS("table8:12*(REACH_16 + 1) + 8", REACH_16)},
+     .cost = {"4*C", "C*(2*REACH_16 + 1)/16", "C*8*(REACH_16 + 1)"}},
     {VARIANT("coarse", "coarse.cl", NEEDS_WIDE, "wide",
              "CPU: any sigma at the same cost: every few rows and columns, blurred, and all pixels from "
              "those, in 64-byte vectors"),
@@ -426,14 +443,8 @@ static const struct variant variants[] = {
      .cost = {BYTE_MATRIX_COST(EXACT_REACH)}},
     {VARIANT("exact_strips", "exact_strips.cl", NEEDS_WIDE, "wide",
              "exact=yes of u8 and u16 on a CPU: along rows, then down strips, in products of 8 and 16 bits"),
-     .condition = EXACT_16 " && TYPE <= 1", .exact = TYPE_U8 | TYPE_U16,
-     .tunables = {{"ROWS", TUNABLE_LAUNCH, "64 16 32 128 256 512", "most rows of a band"},
-                  {"STRIP", TUNABLE_DEFINE, "1024 128 256 512", "elements across a strip"},
-                  {"WG_X", TUNABLE_LAUNCH, "1 2 4", "bands per work-group"}},
-     .scratch = {{.bytes = "ceildiv(H, " STRIPS_ROWS ")*" STRIPS_SCRATCH}},
-     .passes = {PASS("gaussian_exact_strips", .extent = {"H"}, .block = {STRIPS_ROWS},
-                     .arguments = {"in", "out", "W", "H", "border", STRIPS_TABLES, "EXACT_REACH + 1", "R",
-                                   "tmp0", STRIPS_SCRATCH, STRIPS_EDGE, STRIPS_ROWS})},
+     .condition = EXACT_16 " && TYPE <= 1", .exact = TYPE_U8 | TYPE_U16, .tunables = {STRIPS_TUNABLES},
+     .scratch = {{.bytes = STRIPS_BANDS(EXACT_REACH)}}, .passes = {STRIPS_PASS(STRIPS_TABLES, EXACT_REACH)},
      .cost = {"2*C*BITS/8", "C*BITS/8*(2*EXACT_REACH + 1)/16", "C*BITS/8*6*(EXACT_REACH + 1)"}},
     {VARIANT("exact_doubles", "exact.cl", NEEDS_WIDE | NEEDS_DOUBLE, "wide",
              "exact=yes of u8 and u16 on a CPU, any large sigma: sums of doubles, near ties again in "
@@ -470,6 +481,9 @@ static const struct variant variants[] = {
 #define STACKED      "AHEAD=1 GROUP=32 ROWS=4 STACK=4 "
 #define STAGED       "AHEAD=2 GROUP=32 ROWS=4 STACK=4 "
 
+/* On CPUs, u16 in products of 16 bits, until grids are as fast. */
+#define STRIPS16 "WIDE && TYPE == 1 && S100 <= 400 && method == 0 && (STEP < 2 || C == 4)"
+
 /* On CPUs, exact results of which strips should stay in the first cache. */
 #define NARROW_STRIPS "TYPE == 0 && C < 4 && EXACT_REACH >= 15"
 
@@ -478,9 +492,7 @@ static const struct seed seeds[] = {
      "ROWS=128 STRIP=512"},
     {"EXACT && WIDE && (CU == 1 || H >= 2048*CU) && " NARROW_STRIPS, "exact_strips", "ROWS=512 STRIP=256"},
     {"EXACT && WIDE && (CU == 1 || H >= 2048*CU)", "exact_strips", "ROWS=512"},
-    {"EXACT && WIDE && H < 128*CU", "exact_strips", "ROWS=32"},
-    {"EXACT && WIDE && H >= 256*CU && " NARROW_STRIPS, "exact_strips", "ROWS=256 STRIP=256"},
-    {"EXACT && WIDE && H >= 256*CU", "exact_strips", "ROWS=256"},
+    {"EXACT && WIDE && H >= 256*CU && " NARROW_STRIPS, "exact_strips", "STRIP=256"},
     {"EXACT && WIDE", "exact_strips", ""},
     {"EXACT && WIDE", "exact_doubles", ""},
     {"EXACT && SM >= 80 && C > 1 && TYPE == 0 && H >= 2048 && S100 < 300 && !(" BUSY ")", "exact_matrix",
@@ -501,6 +513,7 @@ static const struct seed seeds[] = {
     {"EXACT && GPU && H >= 2048", "exact_packed", "ROWS=32"},
     {"EXACT && GPU", "exact_packed", "ROWS=16"},
     {"EXACT && GPU", "exact", "WG_X=64 WG_Y=4"},
+    {STRIPS16, "strips16", ""},
     {"WIDE && TYPE != 0 && S100 >= 200 && (method == 2 || STEP < 2) && NEAR <= 64 && W*C >= 16", "turned",
      ""},
     {"WIDE && (method == 2 || (TYPE == 0 && S100 <= 350) || STEP < 2)", "bands", ""},

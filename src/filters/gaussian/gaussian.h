@@ -26,6 +26,9 @@ void gaussian_weights(double sigma, int64_t radius, double *weights);
 /* The same as parts of `sum`, which is what they make together: each of `count` is rounded, but the centre,
  * which takes what is missing. false: there is no memory. */
 bool gaussian_whole_weights(double sigma, int64_t sum, uint32_t *whole, size_t count);
+/* The same, but what is missing is shared out, to weights that change least by it: the centre is off by at
+ * most one. */
+bool gaussian_balanced_weights(double sigma, int64_t sum, uint32_t *whole, size_t count);
 
 /* For u16 as products of bytes: weights are parts of 2^bits, of so many bits that all stay below 65536. What
  * lies beyond the reach moves a result by at most 3 levels. */
@@ -39,21 +42,23 @@ void gaussian_exact_table(const struct filter_case *c, uint32_t *table, size_t c
 /* Tables for exact_strips.cl: of u16, of u8. */
 void gaussian_exact_words(const struct filter_case *c, uint32_t *table, size_t count);
 void gaussian_exact_bytes(const struct filter_case *c, uint32_t *table, size_t count);
+/* For u16 rounded, with balanced weights. */
+void gaussian_words(double sigma, uint32_t *table, size_t count);
 void gaussian_exact_reference(const struct filter_case *c, const struct view *in, uint32_t channels,
                               struct view *out);
 
 /* What table() gives to kernels. */
 enum {
-    TABLE_WEIGHTS,       /* float: weights[0 .. R] */
-    TABLE_POLES,         /* float: POLE_FLOATS for each complex pole: two for u8, three otherwise */
-    TABLE_SECTIONS,      /* float: SECTION_FLOATS for each of two real sections of second order */
-    TABLE_NEAR,          /* weights[0 .. NEAR]: of u8 ushort, parts of 65536; else float */
-    TABLE_FLOATS,        /* float: weights[0 .. NEAR] */
-    TABLE_GRID,          /* float: what grid.c says: phi, then the taps between GRID_PADDING zeros */
-    TABLE_COARSE,        /* float: the same of `coarse` */
-    TABLE_EXACT,         /* uint: weights[0 .. EXACT_REACH], parts of 2^EXACT_BITS */
-    TABLE_EXACT_VECTORS, /* uint: for CPUs, two weights a word */
-    TABLE_16,            /* uint: weights[0 .. REACH_16], parts of 2^BITS_16 */
+    TABLE_WEIGHTS,  /* float: weights[0 .. R] */
+    TABLE_POLES,    /* float: POLE_FLOATS for each complex pole: two for u8, three otherwise */
+    TABLE_SECTIONS, /* float: SECTION_FLOATS for each of two real sections of second order */
+    TABLE_NEAR,     /* weights[0 .. NEAR]: of u8 ushort, parts of 65536; else float */
+    TABLE_FLOATS,   /* float: weights[0 .. NEAR] */
+    TABLE_GRID,     /* float: what grid.c says: phi, then the taps between GRID_PADDING zeros */
+    TABLE_COARSE,   /* float: the same of `coarse` */
+    TABLE_EXACT,    /* uint: weights[0 .. EXACT_REACH], parts of 2^EXACT_BITS */
+    TABLE_VECTORS,  /* uint: for CPUs, two weights a word: of exact=yes, or of u16 rounded */
+    TABLE_16,       /* uint: weights[0 .. REACH_16], parts of 2^BITS_16 */
     POLE_FLOATS = 8,
     SECTION_FLOATS = 8,
     GRID_PADDING = 3

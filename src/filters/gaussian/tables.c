@@ -120,6 +120,40 @@ bool gaussian_whole_weights(double sigma, int64_t sum, uint32_t *whole, size_t c
     return true;
 }
 
+/* Which weight but the centre is the best one to be more or less by one: -1 or 1. */
+static size_t nearest_to_change(const double *exact, const uint32_t *whole, size_t count, int by)
+{
+    size_t best = 1;
+    double least = INFINITY;
+    for (size_t i = 1; i < count; i++) {
+        const double error = (whole[i] - exact[i]) * by;
+        if (error < least && (by > 0 || whole[i] > 0)) {
+            least = error;
+            best = i;
+        }
+    }
+    return best;
+}
+
+bool gaussian_balanced_weights(double sigma, int64_t sum, uint32_t *whole, size_t count)
+{
+    double *weights = calloc(count, sizeof *weights);
+    if (!weights || !gaussian_whole_weights(sigma, sum, whole, count)) {
+        free(weights);
+        return false;
+    }
+    gaussian_weights(sigma, (int64_t)count - 1, weights);
+    for (size_t i = 0; i < count; i++)
+        weights[i] *= (double)sum;
+    for (double rest = whole[0] - weights[0]; fabs(rest) > 1; rest = whole[0] - weights[0]) {
+        const int by = rest > 0 ? 1 : -1;
+        whole[nearest_to_change(weights, whole, count, by)] += (uint32_t)by;
+        whole[0] -= 2 * (uint32_t)by;
+    }
+    free(weights);
+    return true;
+}
+
 static void fill_near_weights(double sigma, uint16_t *table, size_t count)
 {
     uint32_t *weights = calloc(count, sizeof *weights);
@@ -142,9 +176,11 @@ void gaussian_table(const struct filter_case *c, int index, void *table, size_t 
         gaussian_exact_table(c, table, bytes / sizeof(uint32_t));
     else if (index == TABLE_16)
         gaussian_whole_weights(sigma, INT64_C(1) << gaussian_bits_16(sigma), table, bytes / sizeof(uint32_t));
-    else if (index == TABLE_EXACT_VECTORS && c->in.type == HONE_U8)
+    else if (index == TABLE_VECTORS && !c->exact)
+        gaussian_words(sigma, table, bytes / sizeof(uint32_t));
+    else if (index == TABLE_VECTORS && c->in.type == HONE_U8)
         gaussian_exact_bytes(c, table, bytes / sizeof(uint32_t));
-    else if (index == TABLE_EXACT_VECTORS)
+    else if (index == TABLE_VECTORS)
         gaussian_exact_words(c, table, bytes / sizeof(uint32_t));
     else if (index == TABLE_GRID)
         gaussian_grid_table(c, gaussian_grid(c, sigma), table, bytes / sizeof(float));

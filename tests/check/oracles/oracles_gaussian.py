@@ -93,6 +93,8 @@ def test_worst_pictures_of_rounded_weights():
     """The default keeps its bound in u16, and exact=yes differs by as much as docs/numbers.md says."""
     for sigma in (5, 6, 6.9):
         compare(worst_picture(sigma, 16)[0].astype("uint16") * 65535, "", sigma, BOUNDS, variant="matrix16")
+    for sigma in (1.42, 2.89, 3.35, 3.88, 4):
+        compare(worst_picture(sigma, 16)[0].astype("uint16") * 65535, "", sigma, BOUNDS, variant="strips16")
     for kind, sigma, bits, promised in (("uint8", 5.66, 15, 5.5e-4), ("uint16", 6, 16, 2.92e-4)):
         more, off = worst_picture(sigma, bits)
         full = numpy.iinfo(kind).max
