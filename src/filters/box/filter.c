@@ -383,7 +383,7 @@ static const struct variant variants[] = {
     ": 24)))"
 
 static const struct seed seeds[] = {
-    {"WIDE && AREA == 1 && W*H*C*BITS <= 8388608", "single", "STREAM=0"},
+    {"WIDE && AREA == 1 && W*H*C*BITS/8 <= 20971520", "single", "STREAM=0"},
     {"WIDE && AREA == 1", "single", "STREAM=1"},
     {"WIDE && KH <= 64", "doubles", "ROWS=128"},
     {"WIDE", "doubles", "ROWS=512"},
