@@ -14,6 +14,10 @@ void case_finish(struct filter_case *c);
  * answered with the nearest one; error->column is 1 when the name is wrong and 2 when the value is. */
 hone_status case_set(struct filter_case *c, const char *name, const char *text, hone_error *error);
 
+/* A parameter's value as text, the default if none was set; NULL if it has none, or the filter has no such
+ * parameter. */
+const char *case_text(const struct filter_case *c, const char *name);
+
 /* The parameters that a filter takes beside its own (border, border-value, accuracy, exact); NULL beyond the
  * last.
  */

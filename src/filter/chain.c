@@ -307,10 +307,7 @@ const char *hone_chain_filter(const hone_chain *chain, size_t step)
 
 const char *hone_chain_parameter(const hone_chain *chain, size_t step, const char *name)
 {
-    if (!chain || !name || step >= chain->count)
-        return NULL;
-    int index = filter_parameter(chain->steps[step].c.filter, name);
-    return index >= 0 ? chain->steps[step].c.values[index].text : NULL;
+    return chain && name && step < chain->count ? case_text(&chain->steps[step].c, name) : NULL;
 }
 
 size_t hone_chain_text(const hone_chain *chain, char *text, size_t size)

@@ -92,10 +92,11 @@ struct filter_case {
     hone_border border;
     double border_value; /* in units of the format */
     struct share border_share;
-    bool relaxed;      /* accuracy=relaxed */
-    bool filter_alpha; /* alpha=filter */
-    bool alpha_given;  /* the chain says alpha= */
-    bool exact;        /* exact=yes */
+    char border_text[32]; /* as a chain writes it; "": none was set */
+    bool relaxed;         /* accuracy=relaxed */
+    bool filter_alpha;    /* alpha=filter */
+    bool alpha_given;     /* the chain says alpha= */
+    bool exact;           /* exact=yes */
     hone_image_desc in, second, out;
     int64_t symbols[MAX_SYMBOLS]; /* in the order of filter->symbols */
     double reals[MAX_REALS];      /* in the order of filter->reals */

@@ -201,6 +201,24 @@ static hone_status unknown_parameter(const struct hone_filter *filter, const cha
     return HONE_ERROR_USAGE;
 }
 
+static void add_border_value(const struct filter_case *c, struct text *out)
+{
+    text_add_number(out, c->border_share.given ? c->border_share.percent : c->border_value);
+    text_add(out, "%s", c->border_share.given ? "%" : "");
+}
+
+static hone_status set_border_value(struct filter_case *c, double number, const struct share *share,
+                                    hone_error *error)
+{
+    struct text text = {0};
+    c->border_value = number, c->border_share = *share;
+    add_border_value(c, &text);
+    snprintf(c->border_text, sizeof c->border_text, "%s", text_view(&text));
+    const bool failed = text.failed;
+    text_finish(&text);
+    return failed ? error_memory(error, "a parameter") : HONE_OK;
+}
+
 static hone_status set_common(struct filter_case *c, size_t index, const char *text, hone_error *error)
 {
     double number = 0;
@@ -212,7 +230,7 @@ static hone_status set_common(struct filter_case *c, size_t index, const char *t
     if (index == COMMON_BORDER)
         c->border = (hone_border)number;
     else if (index == COMMON_BORDER_VALUE)
-        c->border_value = number, c->border_share = share;
+        return set_border_value(c, number, &share, error);
     else if (index == COMMON_ACCURACY)
         c->relaxed = number != 0;
     else if (index == COMMON_ALPHA)
@@ -249,6 +267,33 @@ hone_status case_set(struct filter_case *c, const char *name, const char *text, 
     return unknown_parameter(c->filter, name, error);
 }
 
+static const char *common_text(const struct filter_case *c, size_t index)
+{
+    switch (index) {
+    case COMMON_BORDER:
+        return hone_border_name(c->border);
+    case COMMON_BORDER_VALUE:
+        return c->border_text[0] ? c->border_text : common_parameters[index].fallback;
+    case COMMON_ACCURACY:
+        return c->relaxed ? "relaxed" : "normal";
+    case COMMON_ALPHA:
+        return c->filter_alpha ? "filter" : "copy";
+    default:
+        return c->exact ? "yes" : "no";
+    }
+}
+
+const char *case_text(const struct filter_case *c, const char *name)
+{
+    const int own = filter_parameter(c->filter, name);
+    if (own >= 0)
+        return c->values[own].text;
+    for (size_t i = 0; i < COUNT_OF(common_parameters); i++)
+        if (is_common(c->filter, i) && strcmp(common_parameters[i].name, name) == 0)
+            return common_text(c, i);
+    return NULL;
+}
+
 static void describe_value(struct text *out, const char *name, const char *value)
 {
     bool quote = strpbrk(value, " |'\t") != NULL;
@@ -273,8 +318,7 @@ void case_describe(const struct filter_case *c, struct text *out)
     }
     if (c->border_share.given || c->border_value != 0) {
         text_add(out, " border-value=");
-        text_add_number(out, c->border_share.given ? c->border_share.percent : c->border_value);
-        text_add(out, "%s", c->border_share.given ? "%" : "");
+        add_border_value(c, out);
     }
     if (c->relaxed)
         text_add(out, " accuracy=relaxed");

@@ -44,6 +44,36 @@ TEST(one_filter)
     hone_chain_destroy(NULL);
 }
 
+/* Own and common parameters alike have their default until another value is given. */
+TEST(parameters_of_every_filter_have_their_defaults)
+{
+    hone_filter_info filter;
+    hone_parameter_info parameter;
+    for (size_t f = 0; hone_filter_at(f, &filter); f++) {
+        hone_chain *chain = parsed(filter.name);
+        for (size_t i = 0; hone_filter_parameter(filter.name, i, &parameter); i++)
+            CHECK_TEXT(hone_chain_parameter(chain, 0, parameter.name), parameter.fallback);
+        hone_chain_destroy(&chain);
+    }
+}
+
+TEST(common_parameters_can_be_read)
+{
+    hone_chain *chain =
+        parsed("box border=wrap border-value=12.50% accuracy=relaxed alpha=filter | gray | box");
+    CHECK_TEXT(hone_chain_parameter(chain, 0, "border"), "wrap");
+    CHECK_TEXT(hone_chain_parameter(chain, 0, "border-value"), "12.5%");
+    CHECK_TEXT(hone_chain_parameter(chain, 0, "accuracy"), "relaxed");
+    CHECK_TEXT(hone_chain_parameter(chain, 0, "alpha"), "filter");
+    CHECK_TEXT(hone_chain_parameter(chain, 0, "exact"), "no");
+    CHECK_TEXT(hone_chain_parameter(chain, 1, "border"), NULL);
+    CHECK_TEXT(hone_chain_parameter(chain, 1, "accuracy"), "normal");
+    CHECK_TEXT(hone_chain_parameter(chain, 2, "border-value"), "0");
+    hone_chain_make_reproducible(chain);
+    CHECK_TEXT(hone_chain_parameter(chain, 2, "exact"), "yes");
+    hone_chain_destroy(&chain);
+}
+
 TEST(several_filters)
 {
     hone_chain *chain = parsed("  box size=3\t|sobel norm=l1|box size='5' border=\"wrap\"  ");
