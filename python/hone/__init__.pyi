@@ -33,7 +33,7 @@ class Array:
     def __buffer__(self, flags: int) -> memoryview: ...
 
 class Device:
-    def __init__(self, spec: str | None = None, *, profile: bool = False, compute_units: int = 0,
+    def __init__(self, spec: str | int | None = None, *, profile: bool = False, compute_units: int = 0,
                  memory_limit: int = 0, disk_cache: bool = True) -> None: ...
     info: dict[str, Any]
     memory: tuple[int, int]

@@ -112,22 +112,8 @@ PyMethodDef device_methods[] = {
      "The OpenCL devices of this machine: a list of dictionaries, sorted by index."},
     {0}};
 
-static PyObject *device_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
+static PyObject *open_device(PyTypeObject *type, const hone_device_request *request)
 {
-    static char *names[] = {"spec", "profile", "compute_units", "memory_limit", "disk_cache", NULL};
-    const char *spec = NULL;
-    int profile = 0, disk_cache = 1;
-    unsigned compute_units = 0;
-    unsigned long long memory_limit = 0;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|z$pIKp", names, &spec, &profile, &compute_units,
-                                     &memory_limit, &disk_cache))
-        return NULL;
-    const hone_device_request request = {.size = sizeof request,
-                                         .spec = spec,
-                                         .profile = profile,
-                                         .compute_units = compute_units,
-                                         .memory_limit = memory_limit,
-                                         .no_disk_cache = !disk_cache};
     PyObject *all = list_devices(NULL, NULL); /* sets the environment, with the GIL held */
     if (!all)
         return NULL;
@@ -137,11 +123,56 @@ static PyObject *device_new(PyTypeObject *type, PyObject *arguments, PyObject *k
     hone_error error;
     if (!self)
         return NULL;
-    Py_BEGIN_ALLOW_THREADS status = hone_device_open(&self->open, &request, &error);
+    Py_BEGIN_ALLOW_THREADS status = hone_device_open(&self->open, request, &error);
     Py_END_ALLOW_THREADS if (!status) return (PyObject *)self;
     self->open = NULL;
     Py_DECREF(self);
     return errors_raise(status, &error);
+}
+
+/* A specification as UTF-8, a new reference: a number from hone.devices() is one, too. */
+static PyObject *spec_bytes(PyObject *spec)
+{
+    if (PyUnicode_Check(spec))
+        return PyUnicode_AsUTF8String(spec);
+    PyObject *number = PyBool_Check(spec) ? NULL : PyNumber_Index(spec);
+    PyObject *words = number ? PyObject_Str(number) : NULL;
+    PyObject *bytes = words ? PyUnicode_AsUTF8String(words) : NULL;
+    if (!number) {
+        PyErr_Clear();
+        PyErr_SetString(PyExc_TypeError, "spec: it must be a text, such as 'cpu', a number, or None");
+    }
+    Py_XDECREF(words);
+    Py_XDECREF(number);
+    return bytes;
+}
+
+static PyObject *device_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
+{
+    static char *names[] = {"spec", "profile", "compute_units", "memory_limit", "disk_cache", NULL};
+    PyObject *spec = Py_None;
+    int profile = 0, disk_cache = 1, compute_units = 0;
+    long long memory_limit = 0;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O$piLp", names, &spec, &profile, &compute_units,
+                                     &memory_limit, &disk_cache))
+        return NULL;
+    if (compute_units < 0 || memory_limit < 0)
+        return errors_usage("%s must not be negative", compute_units < 0 ? "compute_units" : "memory_limit");
+    PyObject *bytes = spec == Py_None ? NULL : spec_bytes(spec);
+    char *text_of_spec = NULL;
+    if (spec != Py_None && (!bytes || PyBytes_AsStringAndSize(bytes, &text_of_spec, NULL))) {
+        Py_XDECREF(bytes);
+        return NULL;
+    }
+    const hone_device_request request = {.size = sizeof request,
+                                         .spec = text_of_spec,
+                                         .profile = profile,
+                                         .compute_units = (unsigned)compute_units,
+                                         .memory_limit = (uint64_t)memory_limit,
+                                         .no_disk_cache = !disk_cache};
+    PyObject *made = open_device(type, &request);
+    Py_XDECREF(bytes);
+    return made;
 }
 
 static void device_free(PyObject *object)
