@@ -7,7 +7,7 @@ import os
 import textwrap
 
 from . import _hone
-from ._plans import drop_plans, parse, run
+from ._plans import drop_plans, run
 from ._text import assignment
 
 
@@ -30,7 +30,7 @@ def apply(chain, image, *others, out=None, axes=None, device=None, reproducible=
     installed, else a hone.Array. The GIL is released meanwhile, and any number of threads may call. Plans are kept for
     images of the same format, so that later calls only run them. hone.last_report() tells what was done.
     """
-    return run(parse(chain)[0], image, others, out, axes, device, reproducible)
+    return run(chain, image, others, out, axes, device, reproducible)
 
 
 def filters():
@@ -122,7 +122,7 @@ def make_function(info):
             chain_name, default = known[key]
             if value is not default and value is not None:
                 words.append(assignment(chain_name, value))
-        return run(parse(" ".join(words))[0], image, others, out, axes, device, False)
+        return run(" ".join(words), image, others, out, axes, device, False)
 
     function.__name__ = function.__qualname__ = python_name(name)
     function.__module__ = "hone"

@@ -4,13 +4,14 @@
 import atexit
 import collections
 import os
+import stat
 import threading
 
 from . import _hone
 from ._arrays import empty, view, writable
 from ._hone import Device, UsageError
 from ._report import Report, keep
-from ._text import assignment
+from ._text import assignment, quoted, value_text
 
 KEPT = 32  # plans that nobody uses and that are kept for the next call
 
@@ -18,7 +19,7 @@ _lock = threading.Lock()
 _devices = {}
 _idle = collections.OrderedDict()  # key: list of plans
 _idle_count = 0
-_canonical = {}  # chains as they were written: (canonical text, names of the filters)
+_canonical = {}  # chains as they were written: what _hone.parse_chain tells of them
 
 
 def open_device(device):
@@ -133,12 +134,35 @@ def parse(chain):
     return found
 
 
+def changed(chain, step, parameter, value):
+    """The canonical text of a chain in which a step has another value of a parameter."""
+    _, filters, values, _ = parse(chain)
+    values = [dict(one) for one in values]
+    values[step][parameter] = value_text(value)
+    steps = [" ".join([name, *(f"{key}={quoted(text)}" for key, text in own.items())])
+             for name, own in zip(filters, values)]
+    return parse(" | ".join(steps))[0]
+
+
+def _content(path):
+    """What stands in a file, for comparison; None if there is none of that name."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return object()  # a pipe: never the same again
+        with open(path, "rb") as file:
+            return file.read(1 << 20)
+    except (OSError, ValueError):
+        return None
+
+
 def run(chain, image, others, out, axes, device, reproducible):
-    """hone.apply with checked arguments."""
+    """hone.apply."""
+    chain, _, _, files = parse(chain)
     device = open_device(device)
     source, converted = view(image, axes)
     seconds = _seconds(others, source)
-    key = (chain, id(device), source.desc, tuple(second.desc for second in seconds), reproducible)
+    key = (chain, id(device), source.desc, tuple(second.desc for second in seconds), reproducible,
+           tuple(_content(name) for name in files))
     plan = _take(key)
     planned = plan is None
     if planned:
@@ -170,7 +194,8 @@ class Plan:
     def __init__(self, chain, like, *, axes=None, second=(), device=None, variant=None, config=None, tune=True,
                  fuse=True, reproducible=False):
         self._device = open_device(device)
-        self._chain, self._filters = parse(chain)
+        self._chain, self._filters = parse(chain)[:2]
+        self._changing = threading.Lock()
         self._axes = axes
         source = view(_like(like), axes, "like")[0]
         others = second if isinstance(second, (list, tuple)) else (second,)
@@ -190,7 +215,9 @@ class Plan:
         """Changes a parameter: set('gaussian.sigma', 4). With several filters of a name, use the number of the step,
         from 0: set('2.sigma', 4). What is new to the device is compiled; on failure the plan is unchanged."""
         step, parameter = self._find(name)
-        self._plan.set(step, assignment(parameter, value))
+        with self._changing:
+            self._plan.set(step, assignment(parameter, value))
+            self._chain = changed(self._chain, step, parameter, value)
 
     def prepare(self, name, value):
         """Builds now what set(name, value) would have to build."""
@@ -218,10 +245,23 @@ class Plan:
         return f"<hone.Plan {self._chain!r} on {self._device!r}>"
 
 
+class _Format:
+    """An array of a shape and a type without the memory for it: every element is the same one."""
+
+    def __init__(self, shape, type_name):
+        if any(length < 0 for length in shape):
+            raise UsageError(f"like: no image has the shape {shape}")
+        self._element = _hone.Array((1, 1), type_name)
+        address = view(self._element)[0].address
+        letter = {"u": "u", "s": "i", "f": "f"}[type_name[0]]
+        self.__array_interface__ = {"shape": shape, "strides": (0,) * len(shape), "data": (address, True), "version": 3,
+                                    "typestr": f"={letter}{memoryview(self._element).itemsize}"}
+
+
 def _like(like):
     if not (isinstance(like, tuple) and len(like) == 2 and isinstance(like[0], tuple)):
         return like
-    return _hone.Array(like[0], like[1])
+    return _Format(*like)
 
 
 def find_parameter(filters, name):

@@ -8,7 +8,7 @@ import threading
 from . import _hone
 from ._arrays import empty, view, writable
 from ._hone import UsageError
-from ._plans import _like, find_parameter, open_device, parse
+from ._plans import _like, changed, find_parameter, open_device, parse
 from ._text import assignment
 
 
@@ -32,7 +32,8 @@ class Stream:
 
     def __init__(self, chain, like, *, second=(), slots=0, memory=0, mode="auto", device=None, reproducible=False):
         self._device = open_device(device)
-        self._chain, self._filters = parse(chain)
+        self._chain, self._filters = parse(chain)[:2]
+        self._changing = threading.Lock()
         self._listed = isinstance(like, list)
         sources = [view(_like(one), None, "like")[0] for one in (like if self._listed else [like])]
         others = [view(other, None, "second image")[0]
@@ -142,7 +143,9 @@ class Stream:
     def set(self, name, value):
         """Changes a parameter for all frames pushed from now on: set('gaussian.sigma', 4), as Plan.set."""
         step, parameter = find_parameter(self._filters, name)
-        self._open().set(step, assignment(parameter, value))
+        with self._changing:
+            self._open().set(step, assignment(parameter, value))
+            self._chain = changed(self._chain, step, parameter, value)
 
     def flush(self):
         """Waits until all frames pushed so far are finished; their results stay to be taken."""

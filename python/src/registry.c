@@ -3,6 +3,7 @@
 #include "module.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static PyObject *parameter_dict(const hone_parameter_info *info)
 {
@@ -85,6 +86,39 @@ static PyObject *canonical(const hone_chain *chain)
     return result;
 }
 
+/* The parameters of a step that are not at their defaults, as a dictionary of texts. Names of files among them are
+ * also added to `files`: what a text says is not all that there is to know of them. */
+static PyObject *step_values(const hone_chain *chain, size_t step, PyObject *files)
+{
+    const char *filter = hone_chain_filter(chain, step);
+    PyObject *dict = PyDict_New();
+    hone_parameter_info info;
+    for (size_t i = 0; dict && hone_filter_parameter(filter, i, &info); i++) {
+        const char *text = hone_chain_parameter(chain, step, info.name);
+        if (!text || (info.fallback && strcmp(text, info.fallback) == 0))
+            continue;
+        PyObject *value = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "surrogateescape");
+        const bool may_be_file = strcmp(info.kind, "text") == 0;
+        if (!value || PyDict_SetItemString(dict, info.name, value) ||
+            (may_be_file && PyList_Append(files, value)))
+            Py_CLEAR(dict);
+        Py_XDECREF(value);
+    }
+    return dict;
+}
+
+static PyObject *chain_values(const hone_chain *chain, PyObject *files)
+{
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list && i < hone_chain_length(chain); i++) {
+        PyObject *dict = step_values(chain, i, files);
+        if (!dict || PyList_Append(list, dict))
+            Py_CLEAR(list);
+        Py_XDECREF(dict);
+    }
+    return list;
+}
+
 static PyObject *parse_chain(PyObject *module, PyObject *arguments)
 {
     (void)module;
@@ -97,12 +131,14 @@ static PyObject *parse_chain(PyObject *module, PyObject *arguments)
     if (status)
         return errors_raise(status, &error);
     PyObject *names = chain_filters(chain), *whole = names ? canonical(chain) : NULL;
+    PyObject *files = whole ? PyList_New(0) : NULL, *values = files ? chain_values(chain, files) : NULL;
     hone_chain_destroy(&chain);
-    if (!whole) {
-        Py_XDECREF(names);
-        return NULL;
-    }
-    return Py_BuildValue("(NN)", whole, names);
+    if (values)
+        return Py_BuildValue("(NNNN)", whole, names, values, files);
+    Py_XDECREF(names);
+    Py_XDECREF(whole);
+    Py_XDECREF(files);
+    return NULL;
 }
 
 static const char *const reaches[] = {[HONE_REACH_WINDOW] = "window",
@@ -155,5 +191,8 @@ PyMethodDef registry_methods[] = {
      "load_filter(path, text): the dictionary of a filter of one's own."},
     {"filters", filters, METH_NOARGS,
      "The filters as a list of dictionaries, with their parameters and variants."},
-    {"parse_chain", parse_chain, METH_VARARGS, "(canonical text, names of the filters) of a chain."},
+    {"parse_chain", parse_chain, METH_VARARGS,
+     "(canonical text, names of the filters, for each a dictionary of what is not its default, texts that "
+     "may name "
+     "files) of a chain."},
     {0}};

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """hone.Plan and hone.Device."""
 
+import os
 import threading
 
 import numpy
@@ -19,6 +20,39 @@ def test_a_plan_gives_what_apply_gives(gray):
 
 def test_like_without_an_array(gray):
     assert numpy.array_equal(hone.Plan("box", ((61, 83), "u8"))(gray), hone.box(gray))
+
+
+def test_like_takes_no_memory():
+    assert hone.Plan("box", ((30000, 30000), "f32")).output == (30000, 30000, "f32", 1)
+
+
+@pytest.mark.parametrize("shape, wanted", [((-5, 3), "shape"), ((0, 3), "each side"), ((1 << 20, 1 << 20), "2\\^30"),
+                                           ((5,), "rows and columns")])
+def test_like_that_is_no_image(shape, wanted):
+    with pytest.raises(hone.UsageError, match=wanted):
+        hone.Plan("box", (shape, "u8"))
+
+
+def test_what_was_set_is_reported(gray):
+    plan = hone.Plan("gaussian sigma=3 | convolve | box border=wrap", like=gray)
+    plan.set("gaussian.sigma", 4)
+    plan.set("convolve.kernel", [[0, 1], [1, 0]])
+    plan.set("box.border_value", "50%")
+    result = plan(gray)
+    told = hone.last_report().chain
+    assert told == 'gaussian sigma=4 | convolve kernel="2x2: 0.0 1.0 1.0 0.0" | box border=wrap border-value=50%'
+    assert told in repr(plan) and numpy.array_equal(result, hone.apply(told, gray))
+
+
+def test_a_kernel_in_a_file_is_read_again(gray, tmp_path):
+    """Also where a plan of the same words is kept, and the file has its old length and time."""
+    file = tmp_path / "it is a kernel.txt"
+    for weight in (1, 2, 3):
+        file.write_text(f"1x1: {weight}")
+        os.utime(file, (0, 0))
+        assert numpy.array_equal(hone.convolve(gray // 4, kernel=str(file)), gray // 4 * weight)
+    hone.convolve(gray, kernel=str(file))
+    assert not hone.last_report().planned
 
 
 def test_set(gray):
@@ -79,6 +113,16 @@ def test_devices(gray):
     hone.box(gray, device=device)
     assert hone.last_report().seconds > 0 or not all(feature["holds"] for feature in device.features)
     assert numpy.array_equal(hone.box(gray, device=listed[0]["index"]), hone.box(gray, device=listed[0]["name"]))
+
+
+def test_devices_by_number(gray):
+    index = hone.devices()[0]["index"]
+    for spec in (index, numpy.int64(index), str(index)):
+        assert hone.Device(spec).info["index"] == index
+    with pytest.raises(TypeError, match="number"):
+        hone.Device(0.5)
+    with pytest.raises(hone.UsageError, match="negative"):
+        hone.Device(index, compute_units=-1)
 
 
 def test_a_plan_that_threads_share(gray):

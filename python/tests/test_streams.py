@@ -103,6 +103,12 @@ def test_parameters_change_between_frames(frames):
             stream.set("box.size", -1)
 
 
+def test_what_was_set_is_shown(frames):
+    with hone.Stream("gaussian sigma=3 | box", like=frames[0]) as stream:
+        stream.set("gaussian.sigma", 4)
+        assert "'gaussian sigma=4 | box'" in repr(stream)
+
+
 def test_planes(random):
     luma = random.integers(0, 256, (40, 64), dtype=numpy.uint8)
     chroma = random.integers(0, 256, (20, 32, 2), dtype=numpy.uint8)

@@ -212,7 +212,7 @@ def apply_files(chain, source, target, client, *, device=None, filters=(), optio
     if os.path.realpath(source) == os.path.realpath(target):
         raise UsageError("the results need a folder of their own")
     sources = tuple(source_of(path) for path in filters)
-    chain, _ = parse(chain)
+    chain = parse(chain)[0]
     work = _batches(os.path.abspath(source), os.path.abspath(target), batch)
     running, finished, watch = {}, queue.SimpleQueue(), Watch(client)
 
