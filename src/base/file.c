@@ -210,6 +210,50 @@ static bool temporary_name(struct file_output *output, unsigned attempt)
     return used > 0 && (size_t)used < sizeof output->temporary;
 }
 
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Whether two paths are one name in one folder, whatever bears it. */
+static bool is_same_name(const char *a, const char *b)
+{
+    char folders[2][PATH_MAX];
+    struct stat info[2];
+    if (strcmp(base_name(a), base_name(b)) != 0)
+        return false;
+    for (int i = 0; i < 2; i++) {
+        const char *path = i ? b : a;
+        const int length = (int)(base_name(path) - path);
+        const int used = length ? snprintf(folders[i], PATH_MAX, "%.*s", length, path)
+                                : snprintf(folders[i], PATH_MAX, ".");
+        if (used >= PATH_MAX || stat(folders[i], &info[i]) != 0)
+            return false;
+    }
+    return is_same_file(&info[0], &info[1]);
+}
+
+hone_status file_output_spares(const char *option, const char *output, const char *file, hone_error *error)
+{
+    struct stat own, other;
+    const bool leads_there =
+        lstat(output, &own) == 0 && stat(file, &other) == 0 && is_same_file(&own, &other);
+    if (!leads_there && !is_same_name(output, file))
+        return HONE_OK;
+    return error_usage(error, "%s '%s' would replace '%s', which belongs to this run: name another file",
+                       option, output, file);
+}
+
+/* What a file would replace, and nothing would bring back. The names of standard output are links, which a file
+ * would replace as well. */
+static bool is_no_place(const char *target)
+{
+    struct stat info;
+    if (text_starts(target, "/dev/std") || text_starts(target, "/dev/fd/") || text_starts(target, "/proc/"))
+        return true;
+    return stat(target, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
 hone_status file_output_begin(struct file_output *output, const char *target, hone_error *error)
 {
     *output = FILE_OUTPUT_NONE;
@@ -218,6 +262,9 @@ hone_status file_output_begin(struct file_output *output, const char *target, ho
     if (length == 0 || length >= sizeof output->target)
         return error_io(error, "an output needs a name of 1 to %zu bytes", sizeof output->target - 1);
     memcpy(output->target, target, length + 1);
+    if (is_no_place(target))
+        return error_usage(error, "'%s' is a pipe or a device, which a file would replace: name a file",
+                           target);
     if (lstat(target, &info) == 0 && S_ISDIR(info.st_mode))
         return error_io(error, "cannot write '%s': it is a folder; end it with '/' to write into it", target);
     for (unsigned attempt = 0; attempt < 100; attempt++) {

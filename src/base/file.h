@@ -56,9 +56,14 @@ struct file_output {
 
 #define FILE_OUTPUT_NONE ((struct file_output){.fd = -1})
 
+/* HONE_ERROR_USAGE for a pipe or a device, which would not survive it. */
 hone_status file_output_begin(struct file_output *output, const char *target, hone_error *error);
 hone_status file_output_commit(struct file_output *output, bool durable, hone_error *error);
 void file_output_abort(struct file_output *output);
+
+/* HONE_ERROR_USAGE if an output, given by an option, would replace a file that the same run reads or writes: under
+ * whatever path, also before the file is there. */
+hone_status file_output_spares(const char *option, const char *output, const char *file, hone_error *error);
 
 /* Removes from the target's folder the temporary files of processes that are gone: killed ones leave them. */
 void file_output_sweep(const char *target);

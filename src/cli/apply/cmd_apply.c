@@ -3,6 +3,7 @@
 #include "cli/apply/video.h"
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "cli/guard.h"
 #include "cli/policy.h"
@@ -61,6 +62,21 @@ static hone_status check_meaning(const struct apply_options *options, const stru
     return HONE_OK;
 }
 
+static hone_status check_trace(const char *trace, const struct items *items, const struct engine *engine,
+                               hone_error *error)
+{
+    hone_status status = HONE_OK;
+    for (size_t i = 0; i < items->count && trace && !status; i++) {
+        if (!items->from_stream)
+            status = file_output_spares("--trace", trace, items->list[i].input, error);
+        if (!items->to_stdout)
+            THEN(status, file_output_spares("--trace", trace, items->list[i].output, error));
+    }
+    for (size_t i = 0; i < engine->second_count && trace && !status; i++)
+        status = file_output_spares("--trace", trace, engine->seconds[i].path, error);
+    return status;
+}
+
 /* What can be refused without a device and without reading an image. */
 static hone_status check_work(struct items *items, struct apply_options *options, const hone_chain *chain,
                               const struct operands *inputs, hone_error *error)
@@ -70,6 +86,7 @@ static hone_status check_work(struct items *items, struct apply_options *options
     THEN(status, apply_check_video(options, error));
     THEN(status, find_items(items, &engine, inputs, error));
     THEN(status, check_meaning(options, items, error));
+    THEN(status, check_trace(options->trace, items, &engine, error));
     engine_end(&engine);
     return status;
 }

@@ -2,6 +2,7 @@
 /* hone profile: where the time of a chain goes. */
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "cli/guard.h"
 #include "cli/policy.h"
 #include "cli/profile/profile.h"
@@ -159,7 +160,10 @@ static hone_status tell(const struct profiling *p, hone_error *error)
 static hone_status profile(struct profiling *p, hone_error *error)
 {
     struct guarded_output trace = GUARDED_OUTPUT_NONE;
-    hone_status status = trace_file_begin(&trace, p->arguments.trace, error);
+    hone_status status = HONE_OK;
+    if (p->arguments.trace)
+        status = file_output_spares("--trace", p->arguments.trace, p->arguments.input, error);
+    THEN(status, trace_file_begin(&trace, p->arguments.trace, error));
     THEN(status, prepare(p, error));
     THEN(status, measure(p, error));
     if (!status && p->arguments.trace)

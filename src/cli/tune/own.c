@@ -197,13 +197,40 @@ static hone_status write_results(const struct kernel_run *run, hone_error *error
     return status;
 }
 
+/* The kernel's own files are often beside the results, and a slip replaces one. */
+static hone_status spare_inputs(const struct kernel_run *run, const char *option, const char *path,
+                                hone_error *error)
+{
+    const struct own_spec *spec = run->spec;
+    hone_status status = file_output_spares(option, path, spec->file, error);
+    if (!status && run->spec_file)
+        status = file_output_spares(option, path, run->spec_file, error);
+    for (int i = 0; i < spec->argument_count && !status; i++)
+        if (spec->arguments[i].file)
+            status = file_output_spares(option, path, spec->arguments[i].file, error);
+    for (int i = 0; i < spec->check_count && spec->check == CHECK_FILES && !status; i++)
+        status = file_output_spares(option, path, spec->checks[i], error);
+    return status;
+}
+
 /* Before hours are spent: can the files be written at all? */
-static hone_status try_output(const char *path, hone_error *error)
+static hone_status try_output(const struct kernel_run *run, const char *option, const char *path,
+                              hone_error *error)
 {
     struct file_output output = FILE_OUTPUT_NONE;
-    hone_status status = path ? file_output_begin(&output, path, error) : HONE_OK;
+    hone_status status = path ? spare_inputs(run, option, path, error) : HONE_OK;
+    if (path)
+        THEN(status, file_output_begin(&output, path, error));
     file_output_abort(&output);
     return status;
+}
+
+static hone_status try_outputs(const struct kernel_run *run, hone_error *error)
+{
+    TRY(try_output(run, "--output", run->output, error));
+    TRY(try_output(run, "--header", run->header, error));
+    return run->output && run->header ? file_output_spares("--header", run->header, run->output, error)
+                                      : HONE_OK;
 }
 
 static int tune(struct kernel_run *run, struct worker *worker)
@@ -231,8 +258,7 @@ static int run_all(struct kernel_run *run)
     struct worker worker;
     hone_status status = make_spec(run, &error);
     THEN(status, read_limits(run, &error));
-    THEN(status, try_output(run->output, &error));
-    THEN(status, try_output(run->header, &error));
+    THEN(status, try_outputs(run, &error));
     THEN(status, tune_start_worker(&worker, &run->common, run->memory, &error));
     if (status)
         return cli_fail(&run->common, &error);

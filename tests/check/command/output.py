@@ -90,6 +90,27 @@ def test_a_pipe_or_a_device_is_not_replaced():
         frame.check(wanted and others == [wanted] * 2, f"{wanted} {others}")
 
 
+def test_a_trace_replaces_nothing_that_the_run_needs():
+    """Under another path, by a link, and before the file is there, too."""
+    with Place() as place:
+        name = picture(place)
+        os.symlink("in.pgm", place.path("link.pgm"))
+        os.mkfifo(place.path("pipe"))
+        os.mkdir(place.path("folder"))
+        out, around = place.path("new.pgm"), place.path("folder", "..")
+        for trace in (name, out, f"{around}/in.pgm", f"{around}/new.pgm"):
+            refused(place, "would replace", "transpose", place.path("link.pgm"), "-o", out, "--trace", trace)
+        refused(place, "would replace", f"add image={name}", place.path("link.pgm"), "-o", out, "--trace", name)
+        refused(place, "a pipe or a device", "transpose", name, "-o", out, "--trace", place.path("pipe"))
+        said = place.run("profile", "transpose", name, "--trace", name, status=2).stderr
+        frame.check("would replace" in said, said)
+        with open(name, "rb") as file:
+            frame.check(not os.path.exists(out) and pixels_of(file.read())[2] == PIXELS, "something was written")
+        place.run("apply", "transpose", name, "-o", out, "--trace", place.path("trace.json"))
+        with open(place.path("trace.json"), encoding="utf-8") as file:
+            frame.check(json.load(file)["traceEvents"], "no trace")
+
+
 def test_nothing_is_said_where_nothing_is_wrong():
     """Not by the compiler either, whose vectors may be those of an older processor."""
     with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:

@@ -254,6 +254,26 @@ def test_mismatches_are_told():
         place.refuses("there is no kernel 'coppy'; there are copy", *base, "--kernel", "coppy", "--arg", "out:u8:16")
 
 
+def test_results_replace_nothing_that_was_read():
+    with Place() as place:
+        files = {"k.cl": b"kernel void k(global const uchar *in, global uchar *out) { *out = *in; }\n",
+                 "in.pgm": b"P5 4 4 255\n" + bytes(16), "right.raw": bytes(16)}
+        for name, content in files.items():
+            place.write(name, content)
+        os.mkfifo(place.path("pipe"))
+        base = ["--kernel-file", "k.cl", "--param", "WG=1,2", "--global", "16", "--local", "WG", "--arg", "in:in.pgm",
+                "--arg", "out:u8:16", "--check", "right.raw"]
+        for option in ("-o", "--header"):
+            for name in files:
+                place.refuses(f"would replace '{name}'", *base, option, f"./{name}")
+            for name in ("pipe", "/dev/null", "/dev/stdout"):
+                place.refuses("a pipe or a device", *base, option, name)
+        place.refuses("would replace 'new'", *base, "-o", "new", "--header", "./new")
+        for name, content in files.items():
+            with open(place.path(name), "rb") as file:
+                frame.check(file.read() == content, f"{name} is replaced")
+
+
 def test_options_of_the_other_use_are_told_as_such():
     """Each that the help lists is known to both: what is for kernels of one's own alone, or for filters alone, is told so."""
     with Place() as place:
