@@ -46,11 +46,6 @@ int tune_evaluations(double wanted, bool quick, bool full, int usual)
     return wanted > 0 ? (int)wanted : quick ? QUICK : full ? FULL : usual > 0 ? usual : NORMAL;
 }
 
-uint32_t tune_random_seed(const char *seed)
-{
-    return seed ? (uint32_t)strtoul(seed, NULL, 10) : 1;
-}
-
 const char *tune_contradiction(double evaluations, bool quick, bool full)
 {
     return quick && full                        ? "--quick and --full exclude each other"
@@ -282,7 +277,7 @@ static enum parsed parse(struct tune_run *run, int argc, char **argv, struct ope
                                  {"format", 0, OPTION_TEXT, &run->format, 0, 0},
                                  {"channels", 0, OPTION_REAL, &run->channels, 1, 4},
                                  {"budget", 0, OPTION_TEXT, &run->budget, 0, 0},
-                                 {"seed", 0, OPTION_TEXT, &run->seed, 0, 0},
+                                 {"seed", 0, OPTION_REAL, &run->seed, 0, UINT32_MAX},
                                  {"variant", 0, OPTION_TEXT, &run->variants, 0, 0},
                                  {"timeout", 0, OPTION_REAL, &run->timeout, 0.1, 86400},
                                  {"memory", 0, OPTION_REAL, &run->memory, 64, 1 << 24},
@@ -325,7 +320,7 @@ static int run_tune(int argc, char **argv)
 {
     if (tune_wants_kernel(argc, argv))
         return tune_kernel(argc, argv);
-    struct tune_run run = {.on_terminal = isatty(STDERR_FILENO)};
+    struct tune_run run = {.on_terminal = isatty(STDERR_FILENO), .seed = TUNE_SEED};
     struct operands operands;
     enum parsed parsed = parse(&run, argc, argv, &operands);
     if (parsed != PARSED_GO)
@@ -336,7 +331,7 @@ static int run_tune(int argc, char **argv)
     const char *wrong = tune_contradiction(run.budgeted, run.quick, run.full);
     if (wrong)
         return cli_usage(&command_tune, "%s", wrong);
-    run.random_seed = tune_random_seed(run.seed);
+    run.random_seed = (uint32_t)run.seed;
     run.evaluations = tune_evaluations(run.budgeted, run.quick, run.full, 0);
     if (!!run.export_to + !!run.import_from + !!run.replay_of > 1)
         return cli_usage(&command_tune, "--export, --import and --replay exclude each other");

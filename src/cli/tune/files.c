@@ -290,7 +290,7 @@ int tune_replay(struct tune_run *run)
     struct replay replay = {.metrics = &run->wishes.metrics,
                             .options = {.evaluations = run->evaluations,
                                         .repeats = run->repeats > 0 ? (int)run->repeats : 50,
-                                        .random_seed = tune_random_seed(run->seed),
+                                        .random_seed = run->random_seed,
                                         .without_seeds = run->from_scratch}};
     hone_status status = tune_read_wishes(&run->wishes, &error);
     THEN(status,

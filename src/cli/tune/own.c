@@ -153,7 +153,7 @@ static hone_status read_limits(struct kernel_run *run, hone_error *error)
     if (!run->budget)
         s->seconds = run->spec->budget_seconds;
     s->budget = tune_evaluations(run->evaluations, run->quick, run->full, run->spec->budget_count);
-    s->random_seed = tune_random_seed(run->seed);
+    s->random_seed = (uint32_t)run->seed;
     s->fresh = run->fresh;
     s->facts = run->wishes.facts;
     s->metrics = &run->wishes.metrics;
@@ -328,7 +328,7 @@ static enum parsed parse(struct kernel_run *run, int argc, char **argv, struct o
                                  {"memory", 0, OPTION_REAL, &run->memory, 64, 1 << 24},
                                  {"build-timeout", 0, OPTION_REAL, &run->session.build_seconds, 0.1, 86400},
                                  {"evaluations", 0, OPTION_REAL, &run->evaluations, 1, 1 << 20},
-                                 {"seed", 0, OPTION_TEXT, &run->seed, 0, 0},
+                                 {"seed", 0, OPTION_REAL, &run->seed, 0, UINT32_MAX},
                                  {"quick", 0, OPTION_FLAG, &run->quick, 0, 0},
                                  {"full", 0, OPTION_FLAG, &run->full, 0, 0},
                                  {"fresh", 0, OPTION_FLAG, &run->fresh, 0, 0},
@@ -353,7 +353,7 @@ static enum parsed parse(struct kernel_run *run, int argc, char **argv, struct o
 
 int tune_kernel(int argc, char **argv)
 {
-    struct kernel_run run = {.on_terminal = isatty(STDERR_FILENO)};
+    struct kernel_run run = {.on_terminal = isatty(STDERR_FILENO), .seed = TUNE_SEED};
     struct operands operands;
     for (int i = 0; i < OWN_MAX_ARGUMENTS; i++)
         run.held[i].fd = -1;

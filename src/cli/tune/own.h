@@ -53,7 +53,8 @@ int tune_kernel(int argc, char **argv);
 
 struct kernel_run {
     struct common_options common;
-    const char *kernel_file, *spec_file, *output, *header, *budget, *seed;
+    const char *kernel_file, *spec_file, *output, *header, *budget;
+    double seed;
     const char *kernel, *global, *local, *tolerance, *relative, *bytes, *flops;
     struct option_list params, rules, arguments, defines, options, checks;
     double evaluations;   /* 0: by --quick and --full */

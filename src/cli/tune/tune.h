@@ -19,9 +19,12 @@ struct tune_wishes {
     struct metrics metrics; /* made of them by tune_read_wishes */
 };
 
+enum { TUNE_SEED = 1 };
+
 struct tune_run {
     struct common_options common;
-    const char *size, *format, *budget, *seed;
+    const char *size, *format, *budget;
+    double seed; /* TUNE_SEED unless the user gives one */
     double channels;
     const char *variants;
     const char *export_to, *import_from, *replay_of; /* at most one is given */
@@ -101,7 +104,6 @@ void tune_add_figures(const struct record_figures *figures, struct text *out);
 hone_status tune_parse_seconds(const char *text, double *seconds, hone_error *error);
 /* How many evaluations, of --evaluations (0: not given), --quick and --full; else `usual`, or 0: 100. */
 int tune_evaluations(double wanted, bool quick, bool full, int usual);
-uint32_t tune_random_seed(const char *seed);
 /* What these options say when they contradict each other; NULL: they do not. */
 const char *tune_contradiction(double evaluations, bool quick, bool full);
 /* Starts the process that measures; `memory` in MiB, 0: by the machine. tune_stop_worker ends it. */

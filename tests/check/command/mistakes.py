@@ -147,6 +147,14 @@ def test_apply_and_tune_read_the_same_chains():
             frame.check(chain in good or f"column {bad[chain]} of '{chain}'" in applied, f"{chain}: {applied}")
 
 
+def test_a_seed_is_a_number():
+    with Place() as place:
+        for given in ("x", "-1", "4294967296", ""):
+            for what in (("box",), ("--kernel-file", "k.cl"), ("--replay", "k.json")):
+                said = wrong(place, "tune", *what, "--seed", given).stderr
+                frame.check("--seed" in said, f"{what} {given}: {said}")
+
+
 def test_help_is_a_command_too():
     with Place() as place:
         commands = re.findall(r"^  (\w+)", place.run("help").stdout.split("commands:")[1].split("\n\n")[0], re.M)
