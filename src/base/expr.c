@@ -6,7 +6,9 @@
 #include "base/text.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum op {
@@ -114,15 +116,29 @@ static bool is_comparison(enum op op)
     return op >= OP_EQ && op <= OP_GT;
 }
 
+/* Digits alone are read as they are, what a double cannot hold included. */
+static bool read_whole(const char *text, const char *end, double number, int64_t *whole)
+{
+    const bool digits = text + strspn(text, "0123456789") == end;
+    *whole = number <= 1e18 ? (int64_t)number : 0;
+    errno = 0;
+    if (digits)
+        *whole = strtoll(text, NULL, 10);
+    return digits ? errno == 0 : number <= 1e18;
+}
+
 static int parse_number(struct parser *p)
 {
     char *end;
+    int64_t whole;
     double number = text_number(p->at, &end);
-    if (end == p->at || !isfinite(number) || number > 1e18)
+    if (end == p->at || !isfinite(number) || !read_whole(p->at, end, number, &whole))
         return fail(p, "this is no number that fits");
     int node = add_node(p, OP_NUMBER, -1, -1, -1);
-    if (node >= 0)
+    if (node >= 0) {
         p->expr->nodes[node].number = number;
+        p->expr->nodes[node].whole = whole;
+    }
     p->at = end;
     return node;
 }
@@ -389,7 +405,7 @@ static int64_t integer_value(struct evaluation *e, int index)
     if (e->failed)
         return 0;
     if (op == OP_NUMBER)
-        return (int64_t)node->number;
+        return node->whole;
     if (op == OP_NAME) {
         if (!expr_lookup(e->scope, node->name, &value))
             evaluation_fails(e, "unknown name in an expression: ", node->name);

@@ -120,12 +120,22 @@ TEST(only_what_decides_is_evaluated)
     refused("1 && 1/0", "division by zero", 0);
 }
 
+/* Of 64 bits, which a double has not. */
+TEST(whole_numbers_are_exact)
+{
+    CHECK_EQ(value("9223372036854775807"), INT64_MAX);
+    CHECK_EQ(value("-9223372036854775807 - 1"), INT64_MIN);
+    CHECK_EQ(value("9007199254740993"), 9007199254740993);
+    CHECK_EQ(value("1e15 + 2.0"), 1000000000000002);
+}
+
 TEST(overflow_is_an_error)
 {
     refused("9000000000 * 9000000000", "overflows", 0);
     refused("-9000000000 * 9000000000", "overflows", 0);
     refused("1000000000000000000 * 9 + 1000000000000000000", "overflows", 0);
-    refused("roundup(9000000000000000000 / 2 * 2, 7000000000)", "no number that fits", 0);
+    refused("roundup(9223372036854775807, 7000000000)", "overflows", 0);
+    refused("9223372036854775808", "no number that fits", 1);
     CHECK_EQ(value("-9 * 1000000000000000000"), -9000000000000000000);
 }
 
