@@ -87,8 +87,8 @@ def tune(*filters, size=None, format=None, channels=None, budget=None, quick=Fal
          variant=None, fresh=False, seed=None, device=None):
     """Measures the variants of filters on a device and remembers the best: `hone tune`.
 
-    filters: names, or filters with parameters ('box size=31'); none: all. size: (width, height). format: 'u8', 'u16' or
-    'f32'. budget: '60s', '5m'. Plans made from now on use the results.
+    filters: names, or filters with parameters ('box size=31'); none: all. size: (width, height). format: 'u8', 'u16', 's16'
+    or 'f32'. budget: '60s', '5m'. Plans made from now on use the results.
     Returns a list of dictionaries, one for each case, such as pandas.DataFrame takes.
     """
     names = {"size": size, "format": format, "channels": channels, "budget": budget, "quick": quick, "full": full,

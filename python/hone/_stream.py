@@ -31,6 +31,8 @@ class Stream:
     """
 
     def __init__(self, chain, like, *, second=(), slots=0, memory=0, mode="auto", device=None, reproducible=False):
+        if slots < 0 or memory < 0:
+            raise UsageError(f"{'slots' if slots < 0 else 'memory'} must not be negative")
         self._device = open_device(device)
         self._chain, self._filters = parse(chain)[:2]
         self._changing = threading.Lock()

@@ -26,15 +26,26 @@ def _element(memory):
     return _LETTERS[letter]
 
 
+def _is_truth(value):
+    return isinstance(value, bool) or type(value).__name__ in ("bool_", "bool")
+
+
+def _number(value):
+    """As an expression: its numbers have no sign, so the least of 64 bits is none of them."""
+    return f"-{2 ** 63 - 1}-1" if value == -2 ** 63 and isinstance(value, int) else repr(value)
+
+
 def _argument(value, index, folder):
     """One kernel argument for --arg: arrays are read and written, numbers are passed, texts are the command's own."""
     if isinstance(value, str):
         return value
     scalar = _SCALARS.get(getattr(getattr(value, "dtype", None), "name", ""))
     if scalar and getattr(value, "shape", None) == ():
-        return f"{scalar}:{value.item()!r}"
-    if isinstance(value, bool) or isinstance(value, numbers.Integral):
-        return f"int:{int(value)}"
+        number = value.item()
+        # Expressions have 64 bits and a sign; the upper half of ulong is what negative numbers are in it.
+        return f"{scalar}:{_number(number - 2 ** 64 if scalar == 'ulong' and number >= 2 ** 63 else number)}"
+    if _is_truth(value) or isinstance(value, numbers.Integral):
+        return f"int:{_number(int(value))}"
     if isinstance(value, numbers.Real):
         return f"float:{float(value)!r}"
     memory = memoryview(value)
@@ -48,7 +59,7 @@ def _values(name, values):
     values = list(values) if not isinstance(values, str) else [values]
     if not values:
         raise UsageError(f"tune_params: {name} has no values")
-    return f"{name}={','.join(str(int(v)) if isinstance(v, bool) else str(v) for v in values)}"
+    return f"{name}={','.join(str(int(v)) if _is_truth(v) else str(v) for v in values)}"
 
 
 def _expression(text):

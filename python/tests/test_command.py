@@ -92,6 +92,18 @@ def test_tune_kernel_without_an_answer(random):
     assert {row["WRONG"]: row["state"] for row in results} == {0: "ok", 1: "wrong"}
 
 
+@pytest.mark.parametrize("type_name, value", [("long", numpy.int64(-2 ** 63)), ("long", numpy.int64(2 ** 53 + 1)),
+                                              ("long", numpy.int64(2 ** 63 - 1)), ("ulong", numpy.uint64(2 ** 64 - 1)),
+                                              ("int", numpy.bool_(True)), ("float", numpy.float32(1e-30))])
+def test_tune_kernel_passes_numbers_as_they_are(type_name, value):
+    source = f"kernel void tell(global {type_name} *out, {type_name} n) {{ out[get_global_id(0)] = ON ? n : n; }}"
+    kind = {"long": "i8", "ulong": "u8", "int": "i4", "float": "f4"}[type_name]
+    results, _ = hone.tune_kernel("tell", source, 8, [numpy.zeros(8, kind), value],
+                                  {"block_size_x": [8], "ON": [numpy.bool_(True), numpy.bool_(False)]},
+                                  answer=[numpy.full(8, value, kind), None], atol=0, rtol=0)
+    assert len(results) == 2 and {one["state"] for one in results} <= {"ok", "slow"}
+
+
 def test_tune_kernel_refuses(random):
     a = random.random(64, dtype=numpy.float32)
     with pytest.raises(hone.UsageError, match="texts"):

@@ -109,6 +109,12 @@ def test_what_was_set_is_shown(frames):
         assert "'gaussian sigma=4 | box'" in repr(stream)
 
 
+@pytest.mark.parametrize("size", [{"slots": -1}, {"memory": -1}])
+def test_negative_sizes_are_refused(frames, size):
+    with pytest.raises(hone.UsageError, match="negative"):
+        hone.Stream("box", like=frames[0], **size)
+
+
 def test_planes(random):
     luma = random.integers(0, 256, (40, 64), dtype=numpy.uint8)
     chroma = random.integers(0, 256, (20, 32, 2), dtype=numpy.uint8)
