@@ -56,8 +56,8 @@ HONE_API const char *hone_chain_filter(const hone_chain *chain, size_t step);
 HONE_API const char *hone_chain_parameter(const hone_chain *chain, size_t step, const char *name);
 
 /**
- * Writes the chain in canonical form: parameters in the filter's order, those left out that the chain does not
- * give, and common ones (border, border-value, accuracy, alpha, exact) at their defaults.
+ * Writes the chain in canonical form: parameters in the filter's order. Those that the chain does not give
+ * are left out, as are common ones (border, border-value, accuracy, alpha, exact) at their defaults.
  *
  * Writes at most `size` bytes including the terminating zero. Returns the length of the full text.
  */

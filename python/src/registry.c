@@ -86,8 +86,8 @@ static PyObject *canonical(const hone_chain *chain)
     return result;
 }
 
-/* The parameters of a step that are not at their defaults, as a dictionary of texts. Names of files among them are
- * also added to `files`: what a text says is not all that there is to know of them. */
+/* The parameters of a step that are not at their defaults, as a dictionary of texts. Names of files among
+ * them are also added to `files`: what a text says is not all that there is to know of them. */
 static PyObject *step_values(const hone_chain *chain, size_t step, PyObject *files)
 {
     const char *filter = hone_chain_filter(chain, step);

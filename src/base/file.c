@@ -244,8 +244,8 @@ hone_status file_output_spares(const char *option, const char *output, const cha
                        option, output, file);
 }
 
-/* What a file would replace, and nothing would bring back. The names of standard output are links, which a file
- * would replace as well. */
+/* What a file would replace, and nothing would bring back. The names of standard output are links, which a
+ * file would replace as well. */
 static bool is_no_place(const char *target)
 {
     struct stat info;

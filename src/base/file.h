@@ -61,8 +61,8 @@ hone_status file_output_begin(struct file_output *output, const char *target, ho
 hone_status file_output_commit(struct file_output *output, bool durable, hone_error *error);
 void file_output_abort(struct file_output *output);
 
-/* HONE_ERROR_USAGE if an output, given by an option, would replace a file that the same run reads or writes: under
- * whatever path, also before the file is there. */
+/* HONE_ERROR_USAGE if an output, given by an option, would replace a file that the same run reads or writes:
+ * under whatever path, also before the file is there. */
 hone_status file_output_spares(const char *option, const char *output, const char *file, hone_error *error);
 
 /* Removes from the target's folder the temporary files of processes that are gone: killed ones leave them. */
