@@ -295,6 +295,9 @@ bool timecode_is_track(const AVStream *stream);
 bool timecode_is_held(const AVOutputFormat *muxer);
 /* Of a frame that comes so many frames later, in metadata that may have one. */
 void timecode_move(AVDictionary **metadata, AVRational rate, uint64_t frames);
+/* The libraries know a track of chapters by another track that refers to it. In a file with a time code and
+ * no sound, their muxer refers to that instead: what repeats the chapters is marked as they do it. */
+void timecode_find_chapters(AVFormatContext *format);
 
 /* ---- Attachments ---- */
 

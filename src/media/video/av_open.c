@@ -99,9 +99,13 @@ static hone_status open_format(struct video_input *input, hone_error *error)
     input->format->flags |= AVFMT_FLAG_CUSTOM_IO;
     input->format->io_open = refuse_file;
     input->format->opaque = input;
-    const int code =
-        input->options.raw ? raw_open(input) : avformat_open_input(&input->format, input->path, NULL, NULL);
-    return code < 0 ? bad(input, error, "cannot be read as a video", code) : HONE_OK;
+    const int code = input->options.raw
+                         ? raw_open(input)
+                         : avformat_open_input(&input->format, input->path, NULL, NULL);
+    if (code < 0)
+        return bad(input, error, "cannot be read as a video", code);
+    timecode_find_chapters(input->format);
+    return HONE_OK;
 }
 
 /* MP4 may list its packets behind them, and a pipe does not go back. */

@@ -312,6 +312,25 @@ def test_time_codes_stay_with_their_frames():
         frame.check(len(probe(place.path("out.mov"), "-show_streams")["streams"]) == 1 and not result.stderr, result.stderr)
 
 
+def test_chapters_beside_a_time_code_become_one_track():
+    """FFmpeg's muxer writes a text track of them that nothing refers to if there is no sound. Subtitles of the same times are none."""
+    with Here() as place:
+        for name, content in (("meta.txt", METADATA), ("text.srt", "1\n00:00:00,000 --> 00:00:00,400\nFirst!\n\n2\n00:00:00,400 --> 00:00:01,000\nHello\n\n")):
+            with open(place.path(name), "w", encoding="ascii") as file:
+                file.write(content)
+        source = "-f", "lavfi", "-i", "testsrc2=size=96x64:rate=25:duration=1.2", "-i", place.path("meta.txt"), "-map_metadata", "1", "-pix_fmt", "yuv420p"
+        ffmpeg(*source, "-timecode", "01:00:00:00", place.path("code.mov"))
+        ffmpeg(*source[:4], "-i", place.path("text.srt"), *source[4:6], "-map", "0:v", "-map", "1", "-map_metadata", "2", *source[8:], "-c:s", "mov_text", place.path("text.mov"))
+        for name, out, kinds in (("code.mov", "out.mov", "video subtitle data"), ("code.mov", "out.mp4", "video subtitle data"), ("code.mov", "out.mkv", "video"),
+                                 ("text.mov", "out.mov", "video subtitle data")):
+            result = place.run("apply", "box size=3", place.path(name), "-o", place.path(out), "--force")
+            told = probe(place.path(out), "-show_streams", "-show_chapters")
+            got = " ".join(s["codec_type"] for s in told["streams"])
+            frame.check(got == kinds and not result.stderr, f"{name} to {out}: {got} {result.stderr}")
+            frame.check([(c["start_time"], c["tags"]["title"]) for c in told["chapters"]] == [("0.000000", "first"), ("0.400000", "second")], f"{out}: {told}")
+        frame.check([words for _, _, words in subtitle(place.path("out.mov"))] == ["First!", "Hello"], "the subtitles are gone")
+
+
 def test_what_a_format_does_not_hold_is_named():
     with Here() as place:
         rich_video(place, "in.mkv", codec="ffv1", more=("-c:s", "srt"))
