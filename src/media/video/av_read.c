@@ -213,9 +213,18 @@ static hone_status take_packet(struct video_input *input, hone_error *error)
     return HONE_OK;
 }
 
+/* The demuxer of RoQ calls the end of a file an error, as it does what is cut off. */
+static bool is_plain_end(const struct video_input *input, int code)
+{
+    AVIOContext *io = input->format->pb;
+    return code == AVERROR(EIO) && avio_feof(io) && input->packets_end >= avio_tell(io);
+}
+
 static hone_status end_reading(struct video_input *input, int code, hone_error *error)
 {
     char reason[AV_ERROR_MAX_STRING_SIZE] = "";
+    if (is_plain_end(input, code))
+        code = AVERROR_EOF;
     av_strerror(code, reason, sizeof reason);
     if (code == AVERROR_EOF && !input->has_begun) {
         cut_stop_holding(input);

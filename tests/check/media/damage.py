@@ -151,6 +151,24 @@ def test_whole_files_of_old_codecs_are_not_damaged():
             frame.check(not said and (a == b or codec in ("cinepak", "mjpeg")), f"{codec}: {said}")
 
 
+def test_the_end_of_roq_is_no_damage():
+    """Its demuxer says the same of a whole file as of one that ends within a frame, or within what tells its length."""
+    with Here() as place:
+        ffmpeg("-f", "lavfi", "-i", "testsrc2=size=128x64:rate=30", "-f", "lavfi", "-i", "sine=sample_rate=22050", "-t", "0.4", "-c:v", "roqvideo",
+               "-c:a", "roq_dpcm", place.path("sound.roq"))
+        ffmpeg("-f", "lavfi", "-i", "testsrc2=size=128x64:rate=30:duration=0.4", "-c:v", "roqvideo", place.path("in.roq"))
+        for name in ("in.roq", "sound.roq"):
+            said = place.run("apply", SAME, place.path(name), "-o", place.path("out.mkv"), "--codec", "ffv1", "--force").stderr
+            frame.check("damaged" not in said and pictures(place.path("out.mkv")) == pictures(place.path(name)), f"{name}: {said}")
+        with open(place.path("in.roq"), "rb") as file:
+            data = file.read()
+        for less in (1, 100):
+            with open(place.path("bad.roq"), "wb") as file:
+                file.write(data[:-less])
+            said = place.run("apply", SAME, place.path("bad.roq"), "-o", place.path("no.mkv"), status=3).stderr
+            frame.check("damaged after frame 11 " in said, f"{less} less: {said}")
+
+
 def cut(place, name, parts):
     """Without its first tenths; says how it is named."""
     with open(place.path(name), "rb") as file:
