@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -83,6 +84,14 @@ static int refuse_file(AVFormatContext *format, AVIOContext **io, const char *ur
     return AVERROR(EPERM);
 }
 
+/* Motion JPEG alone looks like a picture to the libraries; NULL: they find out. */
+static const AVInputFormat *format_of(const struct video_input *input)
+{
+    const char *dot = strrchr(input->path, '.');
+    const bool is_motion_jpeg = dot && (strcasecmp(dot, ".mjpeg") == 0 || strcasecmp(dot, ".mjpg") == 0);
+    return is_motion_jpeg ? av_find_input_format("mjpeg") : NULL;
+}
+
 static hone_status open_format(struct video_input *input, hone_error *error)
 {
     bool seekable = false;
@@ -101,7 +110,7 @@ static hone_status open_format(struct video_input *input, hone_error *error)
     input->format->opaque = input;
     const int code = input->options.raw
                          ? raw_open(input)
-                         : avformat_open_input(&input->format, input->path, NULL, NULL);
+                         : avformat_open_input(&input->format, input->path, format_of(input), NULL);
     if (code < 0)
         return bad(input, error, "cannot be read as a video", code);
     timecode_find_chapters(input->format);

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -239,6 +240,16 @@ static hone_status end_reading(struct video_input *input, int code, hone_error *
     return code == AVERROR(ENOMEM) ? error_memory(error, "a packet") : HONE_OK;
 }
 
+/* The demuxer of Dirac alone gives the numbers of pictures for times. */
+static void number_times(struct video_input *input)
+{
+    if (strcmp(input->format->iformat->name, "dirac") != 0)
+        return;
+    const int64_t duration = input->packet->duration;
+    av_packet_rescale_ts(input->packet, av_inv_q(input_rate(input)), input->stream->time_base);
+    input->packet->duration = duration;
+}
+
 /* One packet from the file: into the decoder, or to be copied as *out. */
 static hone_status read_packet(struct video_input *input, struct unit **out, hone_error *error)
 {
@@ -252,6 +263,7 @@ static hone_status read_packet(struct video_input *input, struct unit **out, hon
     if (code < 0)
         return end_reading(input, code, error);
     input->failures = 0;
+    number_times(input);
     damage_reached(input, input->packet->pos);
     input->packets_end = input->packet->pos < 0 ? 0 : input->packet->pos + input->packet->size;
     if (input->packet->stream_index != input->stream->index) {
@@ -296,21 +308,31 @@ static hone_status refuse_change(struct video_input *input, const AVFrame *frame
     return damage_tell(input, what, "all frames before it have another size or format", error);
 }
 
-/* AVI numbers frames as they are decoded, but shows the first one at 0 all the same. The libraries take the
- * number that is read when a frame comes: as many frames later as the decoder holds back. So they do where
- * nothing has times, as in a stream of MPEG-2 alone. */
-static void note_late(struct video_input *input, const AVFrame *first)
+static bool has_numbers(const struct video_input *input)
+{
+    return text_has_word("avi gxf", input->format->iformat->name);
+}
+
+/* AVI and GXF number frames as they are decoded, but show the first one at 0 all the same. The libraries
+ * take the number that is read when a frame comes: as many frames later as the decoder holds back. So they do
+ * where nothing has times, as in a stream of MPEG-2 alone; one of MPEG-1 has a time for its first picture
+ * only. Gives the time of the first frame. */
+static int64_t note_late(struct video_input *input, const AVFrame *first)
 {
     const struct stamp *own = &input->stamps[first->reordered_opaque % STAMPS];
-    const bool is_numbered = is_avi(input) && own->packet == first->reordered_opaque && !own->is_shown &&
+    const bool is_numbered = has_numbers(input) && own->packet == first->reordered_opaque && !own->is_shown &&
                              own->pts != AV_NOPTS_VALUE;
     const bool is_timeless = input->format->start_time == AV_NOPTS_VALUE && input->format->nb_streams == 1;
-    if (first->best_effort_timestamp == AV_NOPTS_VALUE || (!is_numbered && !is_timeless))
-        return;
-    input->late = first->best_effort_timestamp - (is_numbered ? own->pts : 0);
+    const int64_t told = first->best_effort_timestamp, begin = is_numbered ? own->pts : 0;
+    if (told == AV_NOPTS_VALUE)
+        return 0;
+    if (!is_numbered && !is_timeless)
+        return told;
+    input->late = (is_numbered || first->pkt_dts == AV_NOPTS_VALUE ? told : first->pkt_dts) - begin;
     for (int i = 0; i < STAMPS; i++)
         if (input->stamps[i].is_shown)
             input->stamps[i].pts -= input->late;
+    return begin;
 }
 
 /* Increasing stamps: encoders and formats take no others. */
@@ -318,11 +340,11 @@ static void stamp_frame(struct video_input *input, AVFrame *frame)
 {
     const int64_t usual = av_rescale_q(1, av_inv_q(input_rate(input)), input->stream->time_base);
     const bool first = input->last_pts == AV_NOPTS_VALUE;
-    if (first)
-        note_late(input, frame);
     int64_t pts = frame->best_effort_timestamp;
-    if (pts == AV_NOPTS_VALUE)
-        pts = first ? 0 : input->last_pts + input->step;
+    if (first)
+        pts = note_late(input, frame);
+    else if (pts == AV_NOPTS_VALUE)
+        pts = input->last_pts + input->step;
     else
         pts -= input->late;
     if (!first && pts <= input->last_pts) {
@@ -334,7 +356,7 @@ static void stamp_frame(struct video_input *input, AVFrame *frame)
                 input->path, (unsigned long long)input->frames);
         input->bumped = true;
     }
-    const int64_t told = is_avi(input) && !first ? pts - input->last_pts : frame->pkt_duration;
+    const int64_t told = has_numbers(input) && !first ? pts - input->last_pts : frame->pkt_duration;
     input->step = told > 0 ? told : usual > 0 ? usual : 1;
     input->last_pts = pts;
     frame->pts = pts;

@@ -115,12 +115,16 @@ def test_avi_shows_its_first_frame_at_0():
 
 
 def test_a_stream_without_times_begins_at_0():
-    """Pictures alone, which are stored before others that are shown first."""
+    """Pictures alone, which are stored before others that are shown first; of MPEG-1 the first one has a time, Dirac numbers them, and GXF
+    tells when they are decoded."""
     with Here() as place:
-        for name, codec in (("in.m2v", "mpeg2video"), ("in.h264", "libx264")):
-            ffmpeg(*source(sound=False), "-c:v", codec, "-bf", "2", place.path(name))
+        for name, codec, *more in (("in.m1v", "mpeg1video", "-bf", "2"), ("plain.m1v", "mpeg1video"), ("in.m2v", "mpeg2video", "-bf", "2"),
+                                   ("in.h264", "libx264", "-bf", "2"), ("in.drc", "vc2"), ("in.mjpeg", "mjpeg"),
+                                   ("in.gxf", "mpeg2video", "-s", "720x576", "-bf", "2")):
+            ffmpeg(*source(sound=False), "-c:v", codec, *more, place.path(name))
             said, got = apply(place, name, "out.mkv"), shown(place.path("out.mkv"))
-            frame.check(np.allclose(got, np.arange(20) / 25, atol=0.001) and not said, f"{name}: {got} {said}")
+            frame.check(len(got) == 20 and np.allclose(got, np.arange(20) / 25, atol=0.001), f"{name}: {got}")
+            frame.check(not said or (name == "in.gxf" and "(data, " in said), f"{name}: {said}")
 
 
 def test_rates_and_times_stay():
