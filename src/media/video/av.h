@@ -185,7 +185,7 @@ struct video_input {
     uint64_t held_bytes;         /* of all their packets */
     int64_t packets;             /* sent to the decoder */
     int64_t last_packet;         /* of which there is a frame */
-    int64_t packets_end;         /* where the last one that was read ends in the file; 0: unknown */
+    int64_t packets_end;         /* how far those that were read reach in the file; 0: unknown */
     struct stamp stamps[STAMPS];
     struct damages damages;
     struct marks marks;
@@ -254,6 +254,8 @@ hone_status cut_hold(struct video_input *input, bool *is_held, hone_error *error
 void cut_stop_holding(struct video_input *input);
 /* Whether input->packet is now such a one. */
 bool cut_next(struct video_input *input);
+/* Whether a file of Ogg ends within one of its pages. */
+bool cut_is_within_page(const struct video_input *input);
 
 /* ---- Frames without a container ---- */
 

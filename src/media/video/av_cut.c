@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Streams that may be cut anywhere, as recordings of broadcasts are: they begin within a group. */
+/* Streams that may be cut anywhere, as recordings of broadcasts are: they begin within a group. And files
+ * that end too early. */
 #include "media/video/av.h"
 
 #include "base/error.h"
+#include "base/mem.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Packets without a key frame after which there may be none: some broadcasts refresh pictures in parts. */
 enum { MOST_BEFORE_KEY = 600 };
@@ -72,4 +75,36 @@ bool cut_next(struct video_input *input)
     av_packet_move_ref(input->packet, (*unit)->packet);
     video_unit_free((struct video_unit **)unit);
     return true;
+}
+
+/* ---- Files that end too early ---- */
+
+enum { PAGE_HEAD = 27, MOST_PAGE_BYTES = 65307 }; /* of Ogg (RFC 3533) */
+
+/* What a page takes that begins here; as much as its head where not even that is there. */
+static size_t page_size(const unsigned char *page, size_t left)
+{
+    size_t size = PAGE_HEAD;
+    const size_t segments = left < PAGE_HEAD ? 0 : page[PAGE_HEAD - 1];
+    for (size_t i = 0; i < segments; i++)
+        size += 1 + (PAGE_HEAD + i < left ? page[PAGE_HEAD + i] : 0);
+    return size;
+}
+
+bool cut_is_within_page(const struct video_input *input)
+{
+    struct stat info;
+    const int fd = input->descriptor.fd;
+    unsigned char *end = mem_new(MOST_PAGE_BYTES, 1);
+    bool is_within = false;
+    if (end && fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
+        const off_t from = info.st_size > MOST_PAGE_BYTES ? info.st_size - MOST_PAGE_BYTES : 0;
+        const ssize_t got = file_read_at(fd, end, MOST_PAGE_BYTES, from);
+        ssize_t at = got - 4;
+        while (at >= 0 && memcmp(end + at, "OggS", 4) != 0)
+            at--;
+        is_within = at >= 0 && page_size(end + at, (size_t)(got - at)) > (size_t)(got - at);
+    }
+    free(end);
+    return is_within;
 }

@@ -174,15 +174,21 @@ static int64_t count_found(const struct video_input *input)
     return found > input->packets ? found : input->packets;
 }
 
-/* A file that is cut off between two packets says nothing else. Nor does the demuxer of Y4M say anything of
- * what follows the last whole frame. */
+/* Of demuxers that do not say it: that of Y4M drops the rest, and that of DV fills it up. */
+static bool ends_within(const struct video_input *input)
+{
+    const char *name = input->format->iformat->name;
+    const int64_t end = input->packets_end, at = avio_tell(input->format->pb);
+    return (strcmp(name, "yuv4mpegpipe") == 0 && end > 0 && at > end) ||
+           (strcmp(name, "dv") == 0 && at < end) || (strcmp(name, "ogg") == 0 && cut_is_within_page(input));
+}
+
+/* A file that is cut off between two packets says nothing else. */
 static void check_whole(struct video_input *input)
 {
     char what[96];
-    const char *name = input->format->iformat->name;
     const int64_t listed = count_listed(input), found = count_found(input);
-    if (strcmp(name, "yuv4mpegpipe") == 0 && input->packets_end > 0 &&
-        avio_tell(input->format->pb) > input->packets_end)
+    if (ends_within(input))
         damage_of_demuxer(input, "it ends within a frame");
     if (found >= listed)
         return;
@@ -265,7 +271,8 @@ static hone_status read_packet(struct video_input *input, struct unit **out, hon
     input->failures = 0;
     number_times(input);
     damage_reached(input, input->packet->pos);
-    input->packets_end = input->packet->pos < 0 ? 0 : input->packet->pos + input->packet->size;
+    if (input->packet->pos >= 0 && input->packet->pos + input->packet->size > input->packets_end)
+        input->packets_end = input->packet->pos + input->packet->size;
     if (input->packet->stream_index != input->stream->index) {
         marks_reached(input, input->packet->stream_index, input->packet->dts);
         return input_packet_unit(input, out, error);

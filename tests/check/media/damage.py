@@ -169,6 +169,26 @@ def test_the_end_of_roq_is_no_damage():
             frame.check("damaged after frame 11 " in said, f"{less} less: {said}")
 
 
+def test_ogg_and_dv_that_end_within_a_frame():
+    """Ogg may do so in the list of what a page holds, too. Whole files, and those that end between two frames, say nothing."""
+    with Here() as place:
+        ffmpeg("-f", "lavfi", "-i", "testsrc2=size=192x128:rate=25:duration=3", "-f", "lavfi", "-i", "sine=duration=3", "-pix_fmt", "yuv420p", "-c:v", "libtheora",
+               "-c:a", "libvorbis", place.path("in.ogv"))
+        ffmpeg("-f", "lavfi", "-i", "testsrc2=size=720x576:rate=25", "-f", "lavfi", "-i", "sine", "-t", "0.2", "-pix_fmt", "yuv420p", "-ar", "48000", "-ac", "2",
+               "-c:v", "dvvideo", place.path("in.dv"))
+        for name in ("in.ogv", "in.dv"):
+            with open(place.path(name), "rb") as file:
+                data = file.read()
+            between = data.rindex(b"OggS") if name == "in.ogv" else len(data) - 144000
+            for end, is_whole in ((len(data), True), (between, True), (between + 20, False), (between + 30, False), (len(data) - 1, False), (len(data) // 2, False)):
+                with open(place.path("cut." + name), "wb") as file:
+                    file.write(data[:end])
+                result = place.any("apply", SAME, place.path("cut." + name), "-o", place.path("out.mkv"), "--codec", "ffv1", "--force")
+                text = f"{name}, {end} bytes of {len(data)}: {result.stderr}"
+                frame.check(result.returncode == (0 if is_whole else 3) and bool(result.stderr) == (not is_whole), text)
+                frame.check(is_whole or "it ends within a frame" in result.stderr, text)
+
+
 def cut(place, name, parts):
     """Without its first tenths; says how it is named."""
     with open(place.path(name), "rb") as file:
