@@ -85,9 +85,9 @@ static bool describes_picture(unsigned tag)
  * carries. */
 static bool describes_storage(unsigned tag)
 {
-    static const uint16_t tags[] = {263, 264, 265, 266, 270, 292, 293, 296,   297,   301,  317,
-                                    320, 321, 322, 323, 324, 325, 332, 333,   334,   336,  337,
-                                    338, 339, 340, 341, 342, 347, 700, 33723, 34377, 34675};
+    static const uint16_t tags[] = {263, 264, 265, 266, 270, 292,   293,   296,   297,  301, 317, 320,
+                                    321, 322, 323, 324, 325, 332,   333,   334,   336,  337, 338, 339,
+                                    340, 341, 342, 347, 700, 33723, 34377, 34675, 50674 /* LERC's */};
     return (tag >= 254 && tag <= 259) || tag == 262 || (tag >= 273 && tag <= 291 && tag != 285) ||
            (tag >= 512 && tag <= 532) || is_among(tags, sizeof tags / sizeof *tags, tag);
 }

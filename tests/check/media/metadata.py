@@ -223,6 +223,9 @@ def test_what_is_not_kept_is_said_once():
         said = place.run("apply", "box size=3", place.path("in.tif"), place.path("too.tif"), "-o", place.path("out/")).stderr
         frame.check(said.count("TIFF tags 42113 are not kept") == 1, said)
         frame.check("not kept" not in apply(place, "in.tif", "out.tif", "--strip"), "it was to be dropped")
+        make(place, "plain.tif")
+        tool("tiffcp", "-c", "lerc", place.path("plain.tif"), place.path("lerc.tif"))
+        frame.check("not kept" not in apply(place, "lerc.tif", "out.tif", "--force"), "how a file is compressed is no metadata")
 
 
 def layout(name):
