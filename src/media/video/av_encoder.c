@@ -184,6 +184,15 @@ static void set_quality(AVCodecContext *encoder, const struct known *k, int qual
         FF_QP2LAMBDA * (k->rating == RATED_TENTHS ? asked / 10 : 1 + 30 * (100 - asked) / 99);
 }
 
+/* x264 hears of the first field with each frame, but writes of all that it is the upper one unless it is told
+ * before. */
+static void set_fields(AVCodecContext *encoder, const AVFrame *first)
+{
+    if (first->interlaced_frame && !first->top_field_first &&
+        strncmp(encoder->codec->name, "libx264", 7) == 0)
+        av_opt_set(encoder->priv_data, "x264-params", "bff=1", 0);
+}
+
 /* Encoders that talk to stderr by themselves are told not to. */
 static void set_silence(AVCodecContext *encoder)
 {
@@ -248,6 +257,7 @@ hone_status encoder_open(AVCodecContext **out, struct times *times, const struct
     if (r->muxer->flags & AVFMT_GLOBALHEADER)
         encoder->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
     set_quality(encoder, find_known(codec), r->options->quality);
+    set_fields(encoder, r->like->sample);
     set_silence(encoder);
     return start(encoder, r, error);
 }

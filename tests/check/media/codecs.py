@@ -327,7 +327,10 @@ def test_the_order_of_fields_stays():
     with Here() as place:
         for name, fields, first, options in (("in.mkv", "tff", "tb", ("-pix_fmt", "yuv422p10", "-c:v", "ffv1")),
                                              ("in.mov", "bff", "bt", ("-pix_fmt", "yuv422p10", "-c:v", "prores_ks", "-flags", "+ildct")),
-                                             ("in.mkv", "bff", "bt", ("-pix_fmt", "yuv420p", "-c:v", "libx264", "-flags", "+ildct", "-x264-params", "bff=1"))):
+                                             ("in.mkv", "bff", "bt", ("-pix_fmt", "yuv420p", "-c:v", "libx264", "-flags", "+ildct", "-x264-params", "bff=1")),
+                                             # Here the stream itself tells it.
+                                             ("in.mp4", "bff", "bb", ("-pix_fmt", "yuv420p", "-c:v", "libx264", "-flags", "+ildct", "-x264-params", "bff=1")),
+                                             ("in.mp4", "tff", "tt", ("-pix_fmt", "yuv420p", "-c:v", "libx264", "-flags", "+ildct"))):
             ffmpeg(*picture(), "-vf", f"interlace=scan={fields}", *options, "-y", place.path(name))
             place.run("apply", SAME, place.path(name), "-o", place.path("out" + name[2:]), "--force")
             a, b = (probe(place.path(n), "-select_streams", "v", "-show_entries", entries + ":stream=field_order") for n in (name, "out" + name[2:]))
