@@ -97,6 +97,20 @@ static enum AVFieldOrder field_order(const struct video_input *input, enum AVCod
     return is_apart ? (top ? AV_FIELD_TT : AV_FIELD_BB) : (top ? AV_FIELD_TB : AV_FIELD_BT);
 }
 
+/* Some encoders do not start if they are to code fields by themselves; all take frames with fields. */
+static bool takes_fields(enum AVCodecID id)
+{
+    static const enum AVCodecID others[] = {
+        AV_CODEC_ID_MJPEG, AV_CODEC_ID_AMV,  AV_CODEC_ID_SPEEDHQ,   AV_CODEC_ID_MPEG1VIDEO,
+        AV_CODEC_ID_H261,  AV_CODEC_ID_H263, AV_CODEC_ID_H263P,     AV_CODEC_ID_FLV1,
+        AV_CODEC_ID_RV10,  AV_CODEC_ID_RV20, AV_CODEC_ID_MSMPEG4V2, AV_CODEC_ID_MSMPEG4V3,
+        AV_CODEC_ID_WMV1,  AV_CODEC_ID_WMV2};
+    for (size_t i = 0; i < COUNT_OF(others); i++)
+        if (others[i] == id)
+            return false;
+    return true;
+}
+
 static void set_picture(AVCodecContext *encoder, const struct video_input *input,
                         const struct encoder_choice *choice)
 {
@@ -115,7 +129,7 @@ static void set_picture(AVCodecContext *encoder, const struct video_input *input
     encoder->chroma_sample_location = frame->chroma_location;
     encoder->bits_per_raw_sample = av_pix_fmt_desc_get(choice->format)->comp[0].depth;
     encoder->field_order = field_order(input, encoder->codec_id);
-    if (frame->interlaced_frame)
+    if (frame->interlaced_frame && takes_fields(encoder->codec_id))
         encoder->flags |= AV_CODEC_FLAG_INTERLACED_DCT;
     /* JPEG of limited range says so in a comment, as it does where FFmpeg's command writes it. */
     if (encoder->codec_id == AV_CODEC_ID_MJPEG && encoder->color_range != AVCOL_RANGE_JPEG)

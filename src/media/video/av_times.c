@@ -17,9 +17,13 @@ static bool is_constant(const struct video_input *input)
     return mean.num <= 0 || mean.den <= 0 || fabs(av_q2d(input_rate(input)) / av_q2d(mean) - 1) < same_rate;
 }
 
-/* MPEG-4 has 16 bits for its units. */
+/* MPEG-4 has 16 bits for its units. MPEG-1's encoder lists rates of 5 to 15, too, which are not standard, and
+ * does not start with these. */
 static AVRational nearest_rate(const AVCodec *codec, AVRational rate)
 {
+    const AVRational film = {24000, 1001};
+    if (codec->id == AV_CODEC_ID_MPEG1VIDEO && av_cmp_q(rate, film) < 0)
+        return film;
     if (codec->supported_framerates)
         return codec->supported_framerates[av_find_nearest_q_idx(rate, codec->supported_framerates)];
     if (codec->id == AV_CODEC_ID_MPEG4)

@@ -338,6 +338,21 @@ def test_the_order_of_fields_stays():
             frame.check(a["frames"] == b["frames"] and a["frames"][0]["interlaced_frame"] == 1, f"{name} {fields}: {b['frames']}")
 
 
+def bytes_of(path):
+    return np.frombuffer(ffmpeg("-i", path, "-fps_mode", "passthrough", "-f", "rawvideo", "-pix_fmt", "yuv420p", "-"), "u1").astype("f4")
+
+
+def test_encoders_that_know_no_fields_take_them():
+    """They do not start if they are asked to look for them. Nor does MPEG-1 at the 12 frames per second that this leaves."""
+    with Here() as place:
+        ffmpeg(*picture(), "-vf", "interlace", "-pix_fmt", "yuv420p", "-c:v", "libx264", "-flags", "+ildct", place.path("in.mp4"))
+        wanted = bytes_of(place.path("in.mp4"))
+        for codec, out in (("mjpeg", "out.avi"), ("wmv2", "out.avi"), ("flv", "out.avi"), ("h263p", "out.avi"), ("mpeg1video", "out.mpg")):
+            place.run("apply", SAME, place.path("in.mp4"), "-o", place.path(out), "--codec", codec, "--force")
+            got = bytes_of(place.path(out))
+            frame.check(len(got) == len(wanted) and np.abs(got - wanted).mean() < 4, f"{codec}: {len(got)} of {len(wanted)} samples")
+
+
 def test_an_encoder_that_is_not_finished_says_nothing():
     """SVT-AV1, after a few frames or none."""
     with Here() as place:
