@@ -223,7 +223,8 @@ struct media_input *media_new_input(const char *name, const struct media_read_op
 
 hone_status media_check_pages(const struct media_input *input, unsigned pages, hone_error *error)
 {
-    const unsigned last = input->options.last_page;
+    const struct media_read_options *o = &input->options;
+    const unsigned last = o->last_page ? o->last_page : o->first_page;
     return last <= pages ? HONE_OK
                          : media_bad(input, error, " holds %u image%s: there is no page %u", pages,
                                      pages == 1 ? "" : "s", last);

@@ -26,13 +26,14 @@ enum media_note {
 typedef void (*media_note_function)(void *user, enum media_note kind, const char *message);
 
 struct media_read_options {
-    bool accept_damaged;            /* take what can be decoded of a file that is not whole */
-    bool keep_s16;                  /* deliver signed 16 bits as s16, which few filters take, not as f32 */
-    bool keep_u32;                  /* the same for unsigned 32 bits and u32, which no filter takes */
-    bool stack;                     /* all pages, where they are of one size and kind; else the first */
-    unsigned first_page, last_page; /* these alone, counted from 1; 0, 0: as `stack` says */
-    bool apart;                     /* what `stack` or these are may also differ: see media_info.apart */
-    uint64_t together;              /* bytes; `apart` also parts what is more; 0: any number stays together */
+    bool accept_damaged; /* take what can be decoded of a file that is not whole */
+    bool keep_s16;       /* deliver signed 16 bits as s16, which few filters take, not as f32 */
+    bool keep_u32;       /* the same for unsigned 32 bits and u32, which no filter takes */
+    bool stack;          /* all pages, where they are of one size and kind; else the first */
+    /* These alone, counted from 1; last_page 0: to the last one; both 0: as `stack` says. */
+    unsigned first_page, last_page;
+    bool apart;        /* what `stack` or these are may also differ: see media_info.apart */
+    uint64_t together; /* bytes; `apart` also parts what is more; 0: any number stays together */
     /* The page comes after another one of the same file: what concerns the whole file was told then, and the
      * first page's text about all of them is none about this one. */
     bool goes_on;

@@ -201,7 +201,8 @@ static int check_writing(struct apply_options *options)
     if (options->resume && apply_to_stdout(options))
         return cli_usage(&command_apply, "--resume goes on with a file: -o names it");
     if (options->pages && !apply_parse_pages(options->pages, &options->first_page, &options->last_page))
-        return cli_usage(&command_apply, "--pages is a page (3) or some (2-5), counted from 1, not '%s'",
+        return cli_usage(&command_apply,
+                         "--pages is a page (3) or some (2-5, 2-, -5), counted from 1, not '%s'",
                          options->pages);
     if (options->memory_text && !text_bytes(options->memory_text, &options->memory))
         return cli_usage(&command_apply, "--memory is a size such as 512M or 2G, of 1M at least, not '%s'",
@@ -381,9 +382,8 @@ const struct command command_apply = {
         "  --alpha auto|copy    auto (default): averages weight colours by alpha, and alpha is filtered\n"
         "                       like them; copy (the default with --variant or --config): alpha is\n"
         "                       copied, and hidden colours count like others\n"
-        "  --pages A-B          pages of a TIFF, frames of a GIF or WebP, counted from 1 (default: all, "
-        "where\n"
-        "                       the output is one of these, too; else the first)\n"
+        "  --pages A-B          pages of a TIFF, frames of a GIF or WebP, counted from 1; also A-, -B and A\n"
+        "                       (default: all, where the output is one of these, too; else the first)\n"
         "  --strip              drop EXIF, XMP and the like; the colour profile stays\n"
         "  --skip-existing      skip inputs whose outputs exist, except those that a power cut truncated\n"
         "  --update             process only what is missing or out of date: skip an unchanged input whose\n"

@@ -43,9 +43,9 @@ bool apply_parse_pages(const char *text, unsigned *first, unsigned *last)
 {
     const uint64_t most = 1000000000;
     uint64_t from, until;
-    if (!apply_parse_range(text, &from, &until) || !from || !until || until > most)
+    if (!apply_parse_range(text, &from, &until) || from > most || until > most)
         return false;
-    *first = (unsigned)from;
+    *first = from ? (unsigned)from : 1;
     *last = (unsigned)until;
     return true;
 }

@@ -310,9 +310,9 @@ static void count_pages(struct media_input *input, VipsImage *image)
     else if (strcmp(info->format, "JPEG 2000") != 0)
         info->pages = (unsigned)vips_image_get_n_pages(image);
     info->first_page = o->first_page ? o->first_page : 1;
-    info->page_count = o->first_page                  ? o->last_page - o->first_page + 1
-                       : o->stack && has_pages(input) ? info->pages
-                                                      : 1;
+    const bool to_end = !o->last_page && has_pages(input) && (o->first_page || o->stack);
+    const unsigned last = to_end ? info->pages : o->last_page;
+    info->page_count = last >= info->first_page ? last - info->first_page + 1 : 1;
 }
 
 /* Instead of *image, all pages that are wanted, which is the one that it shows or others. False: libvips says

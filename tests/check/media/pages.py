@@ -225,11 +225,15 @@ def test_options():
         apply(place, "transpose", "in.tif", "out.png", "--pages", "3")
         check_turned([cv2.imread(place.path("out.png"), cv2.IMREAD_UNCHANGED)], [stack()[2][:, :, 0]], "PNG of a page")
         frame.check("the first is used" in apply(place, "transpose", "in.tif", "out.png"), "nothing is said of the others")
+        for value, wanted in (("3-", stack()[2:]), ("-2", stack()[:2]), ("6-", stack()[5:])):
+            apply(place, "transpose", "in.tif", "out.tif", "--pages", value)
+            check_turned(read_pages(place.path("out.tif"))[1], wanted, f"pages {value}")
         report = place.json("apply", "transpose", place.path("in.tif"), "-o", place.path("out.tif"))
         frame.check(report["pages"] == 6, f"{report}")
         for value, out, status, words in (("2-3", "out.png", 2, "holds one image"), ("0", "out.tif", 2, "--pages"),
                                           ("3-2", "out.tif", 2, "--pages"), ("x", "out.tif", 2, "--pages"),
-                                          ("5-7", "out.tif", 3, "there is no page 7")):
+                                          ("-", "out.tif", 2, "--pages"), ("2-", "out.png", 2, "holds one image"),
+                                          ("5-7", "out.tif", 3, "there is no page 7"), ("7-", "out.tif", 3, "there is no page 7")):
             said = apply(place, "transpose", "in.tif", out, "--pages", value, status=status)
             frame.check(words in said, f"{value}: {said}")
         with open(place.path("one.pgm"), "wb") as file:
