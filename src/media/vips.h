@@ -89,9 +89,13 @@ int vips_write_webp_times(int fd, const int *times, unsigned count);
 
 /* The first bytes of a PNG, up to where texts may be. */
 enum { PNG_HEADER = 33 };
-/* The texts of a PNG as they are, to where another one is being written: libvips writes UTF-8 as if it were
- * Latin-1. 0 or an errno. */
-int vips_copy_png_texts(int from, int to);
+struct vips_png_chunks {
+    int from;            /* a PNG; -1: there is none */
+    bool texts, colours; /* which of its chunks are meant; colours: gamma, primaries */
+};
+/* Chunks of a PNG as they are, to where another one is being written: libvips writes UTF-8 as if it were
+ * Latin-1, and knows nothing of colours but profiles. 0 or an errno. */
+int vips_copy_png_chunks(const struct vips_png_chunks *wanted, int to);
 
 /* ---- TIFF, beyond what libvips tells and reads; without libtiff nothing is known ---- */
 

@@ -162,10 +162,10 @@ int vips_write_png_cicp(int fd, const struct vips_cicp *cicp)
     return file_write_all(fd, chunk, sizeof chunk) ? 0 : errno;
 }
 
-/* ---- Text ---- */
+/* ---- What stays as it is ---- */
 
 /* libvips writes XMP itself. */
-static bool is_sound_text(const unsigned char *chunk, size_t size)
+static bool is_sound(const unsigned char *chunk, size_t size)
 {
     static const char xmp[] = "XML:com.adobe.xmp";
     const size_t text = size - CHUNK;
@@ -180,28 +180,36 @@ static bool is_text(const unsigned char *head)
 }
 
 /* 0 or an errno. What is cut off or damaged is left out. */
-static int copy_text(int from, off_t at, size_t size, int to)
+static int copy_chunk(int from, off_t at, size_t size, int to)
 {
     unsigned char *chunk = mem_new(size, 1);
     int code = chunk ? 0 : ENOMEM;
-    if (chunk && file_read_at(from, chunk, size, at) == (ssize_t)size && is_sound_text(chunk, size) &&
+    if (chunk && file_read_at(from, chunk, size, at) == (ssize_t)size && is_sound(chunk, size) &&
         !file_write_all(to, chunk, size))
         code = errno;
     free(chunk);
     return code;
 }
 
-int vips_copy_png_texts(int from, int to)
+/* Gamma and primaries, by which programs show colours where there is no profile. */
+static bool is_colour(const unsigned char *head)
 {
+    return memcmp(head + 4, "gAMA", 4) == 0 || memcmp(head + 4, "cHRM", 4) == 0 ||
+           memcmp(head + 4, "sRGB", 4) == 0;
+}
+
+int vips_copy_png_chunks(const struct vips_png_chunks *wanted, int to)
+{
+    const int from = wanted->from;
     unsigned char head[8];
     size_t left = 8 << 20;
     int code = 0;
     for (off_t at = SIGNATURE; !code && file_read_at(from, head, sizeof head, at) == (ssize_t)sizeof head &&
                                memcmp(head + 4, "IEND", 4) != 0;) {
         const size_t size = CHUNK + (size_t)number(head);
-        if (is_text(head) && size <= left) {
+        if (((wanted->texts && is_text(head)) || (wanted->colours && is_colour(head))) && size <= left) {
             left -= size;
-            code = copy_text(from, at, size, to);
+            code = copy_chunk(from, at, size, to);
         }
         at += (off_t)size;
     }

@@ -24,11 +24,11 @@ enum { ROWS_AT_ONCE = 16, WIDE_STRIP = 4 << 20 /* bytes */ };
 /* ---- The target: libvips writes, we keep the reason of the first failure ---- */
 
 struct sink {
-    int fd, code;                 /* errno */
-    int texts;                    /* a PNG whose texts go behind the header; -1: none */
-    const struct vips_cicp *cicp; /* what a PNG says of its colours, there as well; NULL: nothing */
-    bool has_head;                /* all that goes behind the header is written */
-    gint64 written;               /* before that is */
+    int fd, code;                  /* errno */
+    struct vips_png_chunks chunks; /* that go behind the header of a PNG */
+    const struct vips_cicp *cicp;  /* what a PNG says of its colours, there as well; NULL: nothing */
+    bool has_head;                 /* all that goes behind the header is written */
+    gint64 written;                /* before that is */
 };
 
 /* False: `code` says why. */
@@ -42,8 +42,8 @@ static bool write_bytes(struct sink *sink, const void *bytes, size_t count)
 static int write_behind_header(const struct sink *sink)
 {
     int code = sink->cicp ? vips_write_png_cicp(sink->fd, sink->cicp) : 0;
-    if (!code && sink->texts >= 0)
-        code = vips_copy_png_texts(sink->texts, sink->fd);
+    if (!code && (sink->chunks.texts || sink->chunks.colours))
+        code = vips_copy_png_chunks(&sink->chunks, sink->fd);
     return code;
 }
 
@@ -435,11 +435,18 @@ static bool keeps_metadata(const struct media_output *output)
     return !output->options->strip && vips_metadata_of(output->like);
 }
 
-static int texts_of(const struct media_output *output)
+/* Like a profile, what colours are like stays with --strip, but is not true of gray that is made of them, and
+ * the other way round. */
+static struct vips_png_chunks chunks_of(const struct media_output *output)
 {
-    const bool are_texts = output->suffix[1] == 'p' && keeps_metadata(output) &&
-                           strcmp(media_get_info(output->like)->format, "PNG") == 0;
-    return are_texts ? output->like->fd : -1;
+    const struct media_info *info = output->like ? media_get_info(output->like) : NULL;
+    if (output->suffix[1] != 'p' || !info || strcmp(info->format, "PNG") != 0)
+        return (struct vips_png_chunks){.from = -1};
+    const uint32_t colours = 3;
+    return (struct vips_png_chunks){.from = output->like->fd,
+                                    .texts = keeps_metadata(output),
+                                    .colours =
+                                        (info->desc.channels < colours) == (output->desc.channels < colours)};
 }
 
 /* What a format cannot hold, PNGs and AVIFs can. */
@@ -473,12 +480,12 @@ static int complete(const struct media_output *output)
 hone_status media_write_vips(const struct media_output *output, hone_error *error)
 {
     struct vips_cicp cicp;
-    struct sink sink = {.fd = output->fd, .texts = texts_of(output)};
+    struct sink sink = {.fd = output->fd, .chunks = chunks_of(output)};
     hone_status status = vips_begin(error);
     if (status)
         return status;
     sink.cicp = vips_cicp_of(output->like, &cicp) ? &cicp : NULL;
-    sink.has_head = output->suffix[1] != 'p' || (!sink.cicp && sink.texts < 0);
+    sink.has_head = output->suffix[1] != 'p' || (!sink.cicp && sink.chunks.from < 0);
     if (output->rows)
         ask_with_one_thread(true);
     VipsImage *image = make_image(output);

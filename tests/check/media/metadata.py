@@ -115,6 +115,23 @@ def test_texts_of_a_png_stay_as_they_are():
         frame.check(not [kind for kind, _ in chunks(place.path("out.png")) if kind in (b"tEXt", b"zTXt", b"iTXt")], "--strip leaves texts")
 
 
+def test_a_png_keeps_how_its_colours_are_shown():
+    """Gamma and primaries, with --strip as well, but not where gray is made of colours. What may have changed is left out."""
+    colours = [chunk(b"gAMA", struct.pack(">I", 100000)), chunk(b"cHRM", struct.pack(">8I", 31270, 32900, 68000, 32000, 26500, 69000, 15000, 6000))]
+    with Here() as place:
+        cv2.imwrite(place.path("plain.png"), np.random.default_rng(1).integers(0, 256, (9, 11, 3), "u1"))
+        parts = [part for _, part in chunks(place.path("plain.png"))]
+        with open(place.path("in.png"), "wb") as file:
+            file.write(b"\x89PNG\r\n\x1a\n" + parts[0] + b"".join(colours) + chunk(b"sBIT", b"\5\6\5") + b"".join(parts[1:]))
+        for chain, more, wanted in (("box size=3", (), colours), ("box size=3", ("--strip",), colours), ("gray", (), [])):
+            place.run("apply", chain, place.path("in.png"), "-o", place.path("out.png"), "--force", *more)
+            got = list(chunks(place.path("out.png")))
+            before = [part for kind, part in got[:[kind for kind, _ in got].index(b"IDAT")] if kind in (b"gAMA", b"cHRM", b"sRGB", b"sBIT")]
+            frame.check(before == wanted, f"{chain} {more}: {before}")
+            gamma = float(tool("identify", "-format", "%[gamma]", place.path("out.png")))
+            frame.check((gamma == 1) == bool(wanted), f"{chain} {more}: ImageMagick takes a gamma of {gamma}")
+
+
 def test_resolution_turns_with_pixels():
     """By a filter, by EXIF, and by both, which is not at all."""
     with Here() as place:
