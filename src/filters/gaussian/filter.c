@@ -516,7 +516,7 @@ static const struct seed seeds[] = {
     {STRIPS16, "strips16", ""},
     {"WIDE && TYPE != 0 && S100 >= 200 && (method == 2 || STEP < 2) && NEAR <= 64 && W*C >= 16", "turned",
      ""},
-    {"WIDE && (method == 2 || (TYPE == 0 && S100 <= 350) || STEP < 2)", "bands", ""},
+    {"WIDE && (method == 2 || (TYPE == 0 && S100 < 375) || STEP < 2)", "bands", ""},
     {"WIDE && H < 128*CU", "coarse", "ROWS=32"},
     {"WIDE", "coarse", ""},
     {"SM >= 80 && C > 1 && S100 < 1000 && W*H <= 1048576", "matrix", "ROWS=16"},
