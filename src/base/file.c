@@ -244,14 +244,18 @@ hone_status file_output_spares(const char *option, const char *output, const cha
                        option, output, file);
 }
 
+bool file_is_special(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
 /* What a file would replace, and nothing would bring back. The names of standard output are links, which a
  * file would replace as well. */
 static bool is_no_place(const char *target)
 {
-    struct stat info;
-    if (text_starts(target, "/dev/std") || text_starts(target, "/dev/fd/") || text_starts(target, "/proc/"))
-        return true;
-    return stat(target, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+    return text_starts(target, "/dev/std") || text_starts(target, "/dev/fd/") ||
+           text_starts(target, "/proc/") || file_is_special(target);
 }
 
 hone_status file_output_begin(struct file_output *output, const char *target, hone_error *error)

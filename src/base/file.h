@@ -56,6 +56,9 @@ struct file_output {
 
 #define FILE_OUTPUT_NONE ((struct file_output){.fd = -1})
 
+/* Whether a path leads to a pipe or a device. */
+bool file_is_special(const char *path);
+
 /* HONE_ERROR_USAGE for a pipe or a device, which would not survive it. */
 hone_status file_output_begin(struct file_output *output, const char *target, hone_error *error);
 hone_status file_output_commit(struct file_output *output, bool durable, hone_error *error);

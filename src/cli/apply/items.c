@@ -2,6 +2,7 @@
 #include "cli/apply/items.h"
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "media/folder/folder.h"
@@ -215,9 +216,8 @@ static hone_status check_output(struct items *items, const struct items_request 
 
 hone_status items_check_kind(const char *output, hone_error *error)
 {
-    struct stat info;
     const char *dot = strrchr(base_name(output), '.');
-    if (stat(output, &info) != 0 || S_ISREG(info.st_mode) || S_ISDIR(info.st_mode))
+    if (!file_is_special(output))
         return HONE_OK;
     return error_usage(error,
                        "'%s' is a pipe or a device, which a file would replace: -o - --format %s > '%s'",
