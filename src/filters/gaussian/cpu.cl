@@ -100,6 +100,16 @@ inline void write(__global PIXEL *out, __global const PIXEL *centre, values sum)
     *(__global pixels_at *)out = WITH_ALPHA(LOWER(sum), *(__global const pixels_at *)centre);
 }
 
+/* So many rows from `first` on; those that lie nowhere are `beyond`, a row of border values. */
+inline void find_rows(__global const PIXEL *in, int pitch, __global PIXEL *beyond, PIXEL border, int width,
+                      int height, int first, __global const PIXEL **rows, int count)
+{
+    const struct input_rows input = {in, beyond, pitch, height};
+    fill_beyond(beyond, border, width * HONE_C);
+    for (int k = 0; k < count; k++)
+        rows[k] = row_of(&input, first + k);
+}
+
 #ifndef TURNED
 #define CACHED 24576 /* bytes of the rows of a window that stay in the first cache */
 
@@ -256,13 +266,8 @@ __kernel void gaussian_bands(__global const PIXEL *in, int in_offset, int in_pit
     w.weights = weights;
     w.radius = radius;
     w.bias = HONE_T == 0 ? (VALUE)((radius + 1) / 2) : 0;
-    for (int i = 0; HONE_BORDER == BORDER_CONSTANT && i < count; i++)
-        beyond[i] = (PIXEL)border;
-    for (int k = 0; k < end - y + 2 * radius; k++) {
-        int inside;
-        __global const PIXEL *row = hone_row(in + in_offset, in_pitch, y - radius + k, height, &inside);
-        rows[k] = REAL_ROW(inside) ? row : beyond;
-    }
+    find_rows(in + in_offset, in_pitch, beyond, (PIXEL)border, width, height, y - radius, rows,
+              end - y + 2 * radius);
     const int piece = count >= LANES ? piece_of(width, radius) : width;
     for (int left = 0, right; left < width; left = right) {
         right = width - left < 2 * piece ? width : left + piece;
@@ -477,11 +482,9 @@ __kernel void gaussian_turned(__global const PIXEL *in, int in_offset, int in_pi
     if (y >= height)
         return;
     __global float *own = scratch + (size_t)band * scratch_elements;
-    const struct input_rows input = {in + in_offset, (__global PIXEL *)(own + beyond_at), in_pitch, height};
-    fill_beyond((__global PIXEL *)input.beyond, (PIXEL)border, width * HONE_C);
     __global const PIXEL *rows[ROWS + 2 * REACH];
-    for (int k = 0; k < ROWS + 2 * radius; k++)
-        rows[k] = row_of(&input, y - radius + k);
+    find_rows(in + in_offset, in_pitch, (__global PIXEL *)(own + beyond_at), (PIXEL)border, width, height,
+              y - radius, rows, ROWS + 2 * radius);
     struct window w = {rows, weights, radius, 0};
     for (int first = y; first < end; first += LANES) {
         const struct sink sink = {out + out_offset + first * out_pitch, out_pitch};

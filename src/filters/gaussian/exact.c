@@ -100,9 +100,9 @@ void gaussian_exact_words(const struct filter_case *c, uint32_t *table, size_t c
 
 void gaussian_words(double sigma, uint32_t *table, size_t count)
 {
-    const size_t reach = (count - 2) / 3;
-    uint32_t *weights = calloc(reach + 1, sizeof *weights);
-    if (weights && gaussian_balanced_weights(sigma, 65536, weights, reach))
+    const size_t pairs = (count - 2) / 3;
+    uint32_t *weights = calloc(pairs, sizeof *weights);
+    if (weights && gaussian_balanced_weights(sigma, 65536, weights, pairs))
         fill_words(weights, table, count);
     free(weights);
 }

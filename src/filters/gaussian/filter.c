@@ -481,9 +481,6 @@ static const struct variant variants[] = {
 #define STACKED      "AHEAD=1 GROUP=32 ROWS=4 STACK=4 "
 #define STAGED       "AHEAD=2 GROUP=32 ROWS=4 STACK=4 "
 
-/* On CPUs, u16 in products of 16 bits, until grids are as fast. */
-#define STRIPS16 "WIDE && TYPE == 1 && S100 <= 400 && method == 0 && (STEP < 2 || C == 4)"
-
 /* On CPUs, exact results of which strips should stay in the first cache. */
 #define NARROW_STRIPS "TYPE == 0 && C < 4 && EXACT_REACH >= 15"
 
@@ -513,9 +510,8 @@ static const struct seed seeds[] = {
     {"EXACT && GPU && H >= 2048", "exact_packed", "ROWS=32"},
     {"EXACT && GPU", "exact_packed", "ROWS=16"},
     {"EXACT && GPU", "exact", "WG_X=64 WG_Y=4"},
-    {STRIPS16, "strips16", ""},
-    {"WIDE && TYPE != 0 && S100 >= 200 && (method == 2 || STEP < 2) && NEAR <= 64 && W*C >= 16", "turned",
-     ""},
+    {"WIDE && (STEP < 2 || C == 4)", "strips16", ""},
+    {"WIDE && S100 >= 200 && (method == 2 || STEP < 2)", "turned", ""},
     {"WIDE && (method == 2 || (TYPE == 0 && S100 < 375) || STEP < 2)", "bands", ""},
     {"WIDE && H < 128*CU", "coarse", "ROWS=32"},
     {"WIDE", "coarse", ""},
