@@ -76,6 +76,9 @@
 #define PX      (CELLS * STEP)
 #define POINTS  (CELLS + 3)
 #define COLOURS (HONE_C - HONE_ALPHA) /* channels that are blurred */
+
+/* Pixels from a row to the next one where alpha lies alone. */
+#define ALPHA_PITCH(width) (((width) + 15) / 16 * 16)
 /* work-items whose cells the group before holds too: at least 3, and 4 keep loads aligned */
 #define OVERLAP 4
 
@@ -90,7 +93,7 @@
 #define WIDE       (GIVE / BYTES)
 #define WIDE_CELLS (WIDE > STEP ? WIDE / STEP : 1)
 #define AROUND     (WIDE_CELLS + 3)
-#define TOGETHER   (AHEAD != 2 ? STEP : HONE_C > 1 && !FLOATING ? 1 : STEP > 4 ? 4 : STEP)
+#define TOGETHER   (HONE_T == 0 && HONE_C == 3 ? 1 : FLOATING && HONE_C == 4 && STEP > 4 ? 4 : STEP)
 
 __constant float phi[4 * STEP] = {PHI};
 
@@ -175,36 +178,51 @@ inline float value_of(const uint *w, int k)
 #endif
 }
 
-/* The lowest bytes, or halves, of the bits of floats that end in integers. */
+/* What results' sums begin with and are multiplied by. Of u8, the second byte of their bits is the result:
+ * eight bits of fraction stand behind it, and half a level is added; what the filter overshoots is less than
+ * that. Of u16 they are parts of full scale, within which their last step keeps them. */
+#if HONE_T == 0
+#define START 49152.5f
+#define UNITS SPREAD
+#elif HONE_T == 1
+#define START 0.0f
+#define UNITS (SPREAD / 65535.0f)
+#else
+#define START 0.0f
+#define UNITS SPREAD
+#endif
+
+/* value * weight + sum, of u16 within 0 and 1. */
+inline float last_step(float value, float weight, float sum)
+{
+#if HONE_T == 1 && WITH_PTX
+    float r;
+    asm("fma.rn.sat.f32 %0, %1, %2, %3;" : "=f"(r) : "f"(value), "f"(weight), "f"(sum));
+    return r;
+#elif HONE_T == 1
+    return clamp(mad(value, weight, sum), 0.0f, 1.0f);
+#else
+    return mad(value, weight, sum);
+#endif
+}
+
+/* A word of results. */
 inline uint pack(const float *v)
 {
 #if HONE_T == 2
     return as_uint(v[0]);
 #elif HONE_T == 1
-    return LOW_SHORTS(as_uint(v[0]), as_uint(v[1]));
+    return LOW_SHORTS(as_uint(mad(v[0], 65535.0f, 8388608.0f)), as_uint(mad(v[1], 65535.0f, 8388608.0f)));
+#elif WITH_PTX
+    return LOW_SHORTS(hone_bytes(as_uint(v[0]), as_uint(v[1]), 0x0051u),
+                      hone_bytes(as_uint(v[2]), as_uint(v[3]), 0x0051u));
 #else
-    return hone_pack(as_uint(v[0]), as_uint(v[1]), as_uint(v[2]), as_uint(v[3]));
+    return hone_pack(as_uint(v[0]) >> 8, as_uint(v[1]) >> 8, as_uint(v[2]) >> 8, as_uint(v[3]) >> 8);
 #endif
 }
 
-/* A whole number, ties to even, in the lowest bits: floats from 2^23 on have no others. What the filter
- * overshoots in u8 is less than half a level. */
-inline float to_integer(float value)
+inline void pack_values(uint *words, const float *v)
 {
-#if FLOATING
-    return value;
-#elif HONE_T == 1
-    return clamp(value, 0.0f, 65535.0f) + 12582912.0f;
-#else
-    return value + 12582912.0f;
-#endif
-}
-
-inline void pack_values(uint *words, float *v)
-{
-#pragma unroll
-    for (int k = 0; k < WIDE; k++)
-        v[k] = to_integer(v[k]);
 #pragma unroll
     for (int q = 0; q < WORDS(WIDE); q++)
         words[q] = pack(v + 4 / BYTES * q);
@@ -214,14 +232,23 @@ inline void pack_values(uint *words, float *v)
 
 /* ---- The filter on the grid ---- */
 
-/* Four results, one after the other, from each value read. */
-#define ADD_TAPS(sums, value, taps)                                                                          \
+/* Four results, one after the other, from each value read: numbers of its type. */
+#define ADD_TAPS(sums, value, taps, type)                                                                    \
     do {                                                                                                     \
-        sums[0] = mad(value, (taps)[3], sums[0]);                                                            \
-        sums[1] = mad(value, (taps)[2], sums[1]);                                                            \
-        sums[2] = mad(value, (taps)[1], sums[2]);                                                            \
-        sums[3] = mad(value, (taps)[0], sums[3]);                                                            \
+        sums[0] = mad(value, (type)((taps)[3]), sums[0]);                                                    \
+        sums[1] = mad(value, (type)((taps)[2]), sums[1]);                                                    \
+        sums[2] = mad(value, (type)((taps)[1]), sums[2]);                                                    \
+        sums[3] = mad(value, (type)((taps)[0]), sums[3]);                                                    \
     } while (0)
+
+/* The same from four values of a row. */
+inline void add_quad(float *sums, float4 four, __constant const float *taps)
+{
+    ADD_TAPS(sums, four.x, taps, float);
+    ADD_TAPS(sums, four.y, taps + 1, float);
+    ADD_TAPS(sums, four.z, taps + 2, float);
+    ADD_TAPS(sums, four.w, taps + 3, float);
+}
 
 /* What `gather` stored: `rows` rows of each channel, `pitch` points long. */
 struct gathered {
@@ -229,81 +256,133 @@ struct gathered {
     int pitch, rows;
 };
 
-/* Four results of row `row` of a channel, from its four points `first`, which may lie outside of it: there,
- * those at its ends go on. `taps`: of the distance -reach - 3 first. No branch, which loads would wait
- * for. */
-inline float4 filter_across(const struct gathered *g, int channel, int row, int first,
-                            __constant const float *taps, int reach)
+/* One of its rows. What the strip above saw of the first three rows of a strip is to be added. */
+struct gathered_row {
+    __global const float4 *own, *above;
+    bool begun; /* by the strip above */
+    int last;   /* number of the last four points */
+};
+
+inline struct gathered_row row_of_grid(const struct gathered *g, int channel, int row)
 {
-    int strips = STRIPS(g->rows), strip = (row + 3) / GATHERED;
-    int place = row + 3 - strip * GATHERED, fours = g->pitch / 4;
-    bool begun = strip > 0 && place < 3; /* by the strip above */
-    __global const float4 *from =
+    int strips = STRIPS(g->rows), strip = (row + 3) / GATHERED, place = row + 3 - strip * GATHERED;
+    __global const float4 *own =
         (__global const float4 *)(g->grid + ((channel * strips + strip) * STORED + place) * g->pitch);
-    __global const float4 *above = from - (begun ? 3 * fours : 0);
-    float share = begun ? 1.0f : 0.0f, sums[4] = {0, 0, 0, 0};
-#pragma unroll 4
-    for (int q = 0; q <= reach / 2; q++) {
-        int at = clamp(first + q, 0, fours - 1);
-        float4 four = from[at] + share * above[at];
-        ADD_TAPS(sums, four.x, taps + 4 * q);
-        ADD_TAPS(sums, four.y, taps + 4 * q + 1);
-        ADD_TAPS(sums, four.z, taps + 4 * q + 2);
-        ADD_TAPS(sums, four.w, taps + 4 * q + 3);
-    }
-    return (float4)(sums[0], sums[1], sums[2], sums[3]);
+    struct gathered_row r = {own, own - 3 * (g->pitch / 4), strip > 0 && place < 3, g->pitch / 4 - 1};
+    return r;
+}
+
+/* Four points, which may lie outside of the row: there, those at its ends go on. */
+inline float4 own_four(const struct gathered_row *r, int number)
+{
+    return r->own[clamp(number, 0, r->last)];
+}
+
+/* What is to be added to them. Work-items load all that they take before they ask for it: behind a branch,
+ * loads wait for each other. */
+inline float4 missing_four(const struct gathered_row *r, int number)
+{
+    return r->begun ? r->above[clamp(number, 0, r->last)] : (float4)(0);
 }
 
 #if !TILES
+/* A line of work-items makes twice four results for each, LINE_FOURS apart, in each of two rows, which share
+ * taps. Points come through local memory, as many at a time as so many taps see. */
+#define LINE_FOURS 32
+#define LINE_ROWS  4 /* lines of work-items */
+#define FOURS_RUN  32
+#define LINE_LOADS (2 + FOURS_RUN / LINE_FOURS)
+
 /* Row and column 0 of the results' grid stand one point before the picture's first. Taps reach `reach`
  * points, `beyond` less than what is gathered, or more if negative. */
-__kernel void gaussian_grid_rows(__global const float *grid, __global float *out,
-                                 __constant const float *table, int reach, int beyond, int pitch, int rows,
-                                 int out_pitch)
+__kernel __attribute__((reqd_work_group_size(LINE_FOURS, LINE_ROWS, 1))) void
+gaussian_grid_rows(__global const float *grid, __global float *out, __constant const float *table, int reach,
+                   int beyond, int pitch, int rows, int out_pitch)
 {
-    int column = get_global_id(0) * 4, row = get_global_id(1), channel = get_global_id(2);
-    if (column >= out_pitch || row >= rows || IS_ALPHA(channel))
-        return;
+    __local float4 lines[2 * LINE_ROWS][LINE_LOADS * LINE_FOURS];
+    int item = get_local_id(0), level = 2 * get_local_id(1), row = 2 * get_global_id(1);
+    int first = get_group_id(0) * 2 * LINE_FOURS, seen = reach / 2 + 1, channel = get_global_id(2);
     const struct gathered gathered = {grid, pitch, rows};
-    *(__global float4 *)(out + (channel * rows + row) * out_pitch + column) =
-        filter_across(&gathered, channel, row, (beyond + column) / 4, table + 4 * STEP, reach);
+    float sums[4][4];
+    if (IS_ALPHA(channel))
+        return;
+    struct gathered_row from[2];
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        from[i] = row_of_grid(&gathered, channel, min(row + i, rows - 1));
+        from[i].last = min(from[i].last, beyond / 4 + first + 2 * LINE_FOURS + seen);
+    }
+#pragma unroll
+    for (int k = 0; k < 16; k++)
+        sums[k / 4][k % 4] = 0;
+    for (int begin = 0; begin < seen; begin += FOURS_RUN) {
+        int count = min(FOURS_RUN, seen - begin);
+        float4 loaded[2 * LINE_LOADS];
+        int four = beyond / 4 + first + begin + item;
+#pragma unroll
+        for (int k = 0; k < 2 * LINE_LOADS; k++)
+            loaded[k] = own_four(&from[k % 2], four + k / 2 * LINE_FOURS);
+#pragma unroll
+        for (int k = 0; k < 2 * LINE_LOADS; k++)
+            lines[level + k % 2][item + k / 2 * LINE_FOURS] =
+                loaded[k] + missing_four(&from[k % 2], four + k / 2 * LINE_FOURS);
+        barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll 4
+        for (int q = 0; q < count; q++)
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                add_quad(sums[i], lines[level + i / 2][item + i % 2 * LINE_FOURS + q],
+                         table + 4 * STEP + 4 * (begin + q));
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        int four = first + item + i % 2 * LINE_FOURS, y = row + i / 2;
+        if (y < rows && four < out_pitch / 4)
+            ((__global float4 *)(out + (channel * rows + y) * out_pitch))[four] =
+                (float4)(sums[i][0], sums[i][1], sums[i][2], sums[i][3]);
+    }
 }
 
-/* A work-group's results: a column for each work-item across, four rows for each down. Rows of the grid come
- * through local memory, as many at a time as fit there. */
-#define ACROSS_ITEMS 32
-#define LINES        (4 * DEEP + 96)
+/* A work-item makes four columns of twice four rows, 4 * DEEP apart. Rows of the grid come through local
+ * memory, as many at a time as so many taps see. */
+#define ACROSS_ITEMS 16
+#define TALL         (8 * DEEP)
+#define TAPS_RUN     32
 
 __kernel __attribute__((reqd_work_group_size(ACROSS_ITEMS, DEEP, 1))) void
 gaussian_grid_columns(__global const float *grid, __global float *out, __constant const float *table,
                       int reach, int beyond, int rows, int pitch, int out_rows)
 {
-    __local float lines[LINES][ACROSS_ITEMS];
+    __local float4 lines[TALL + TAPS_RUN][ACROSS_ITEMS];
     int x = get_local_id(0), deep = get_local_id(1), channel = get_global_id(2);
-    int column = get_global_id(0), top = get_group_id(1) * DEEP * 4, row = top + 4 * deep;
-    int count = min(4 * DEEP, out_rows - top) + 2 * reach;
-    __global const float *from = grid + channel * rows * pitch + min(column, pitch - 1);
-    __constant const float *taps = table + 4 * STEP - 4 * deep;
-    float sums[4] = {0, 0, 0, 0};
+    int column = get_global_id(0), top = get_group_id(1) * TALL, fours = pitch / 4;
+    __global const float4 *from =
+        (__global const float4 *)(grid + channel * rows * pitch) + min(column, fours - 1);
+    float4 sums[2][4] = {{0, 0, 0, 0}, {0, 0, 0, 0}};
     if (IS_ALPHA(channel))
         return;
-    for (int first = 0; first < count; first += LINES) {
-        int end = min(first + LINES, count);
-#pragma unroll 8
-        for (int k = first + deep; k < end; k += DEEP)
-            lines[k - first][x] = from[clamp(beyond + top + k, 0, rows - 1) * pitch];
+    for (int begin = 0; begin < 2 * reach + 4; begin += TAPS_RUN) {
+        int count = min(TAPS_RUN, 2 * reach + 4 - begin);
+        __constant const float *taps = table + 4 * STEP + begin;
+#pragma unroll 4
+        for (int k = deep; k < TALL - 4 + count; k += DEEP)
+            lines[k][x] = from[clamp(beyond + top + begin + k, 0, rows - 1) * fours];
         barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll 4
-        for (int k = max(first, 4 * deep); k < min(end, 4 * deep + 2 * reach + 4); k++)
-            ADD_TAPS(sums, lines[k - first][x], taps + k);
+        for (int k = 0; k < count; k++)
+#pragma unroll
+            for (int i = 0; i < 2; i++)
+                ADD_TAPS(sums[i], lines[4 * (deep + i * DEEP) + k][x], taps + k, float4);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    if (column >= pitch || row >= out_rows)
-        return;
-    __global float *to = out + (channel * out_rows + row) * pitch + column;
+    __global float4 *to = (__global float4 *)(out + channel * out_rows * pitch) + column;
 #pragma unroll
-    for (int i = 0; i < 4; i++)
-        to[i * pitch] = sums[i];
+    for (int i = 0; i < 8; i++) {
+        int row = top + 4 * (deep + i / 4 * DEEP) + i % 4;
+        if (column < fours && row < out_rows)
+            to[row * fours] = sums[i / 4][i % 4];
+    }
 }
 #endif
 
@@ -312,16 +391,20 @@ gaussian_grid_columns(__global const float *grid, __global float *out, __constan
 #if !TILES
 __kernel void gaussian_grid_spread(__global const PIXEL *in, int in_offset, int in_pitch,
                                    __global const float *grid, __global const uchar *flags,
-                                   __global const uchar *tiles, __global RESULT *out, int out_offset,
-                                   int out_pitch, int width, int height, BORDER_TYPE border, int reach,
-                                   int radius, int pitch, int rows, int gathered_rows, int flag_pitch)
+                                   __global const uchar *tiles, __global const PIXEL *alpha,
+                                   __global RESULT *out, int out_offset, int out_pitch, int width, int height,
+                                   BORDER_TYPE border, int reach, int radius, int pitch, int rows,
+                                   int gathered_rows, int flag_pitch)
 {
-    int x = get_global_id(0) * WIDE, by = get_global_id(1) * DOWN, count = cells_down(by, height);
-    struct target t = {out + out_offset, in + in_offset, out_pitch, in_pitch, width, height, radius, x};
-    if (t.x >= width || by * STEP >= height)
-        return;
-    spread_cells(&t, grid + by * pitch + x / STEP, pitch, rows * pitch, by * STEP, count);
-    mend_cells(&t, flags, tiles, border, by, count, reach, gathered_rows, flag_pitch);
+    __local uint any;
+    int x = get_global_id(0) * WIDE, by = get_global_id(1) * DOWN, across = get_local_size(0) * WIDE;
+    int count = x < width ? cells_down(by, height) : 0;
+    struct target t = {out + out_offset, in + in_offset, out_pitch, in_pitch, width,
+                       height,           radius,         x,         alpha};
+    if (count > 0)
+        spread_cells(&t, grid + by * pitch + x / STEP, pitch, rows * pitch, by * STEP, count);
+    mend_cells(&t, flags, tiles, border, by, count, reach, gathered_rows, flag_pitch,
+               get_group_id(0) * across, across, by, DOWN, &any);
 }
 
 #else
@@ -332,63 +415,120 @@ __kernel void gaussian_grid_spread(__global const PIXEL *in, int in_offset, int 
 #define TILE_Y (ITEMS / PLACES * DOWN)
 #define PLANE  ((TILE_Y + 4) * LINE)
 
-/* `quads` of four points in each of `count` rows of each channel, filtered across; `top`, `left`: what their
- * taps begin with. */
-inline void filter_rows(__local float4 *lines, const struct gathered *g, int top, int left,
-                        __constant const float *taps, int reach, int quads, int count)
+#define FOURS  (LINE / 4)
+
+/* Columns that a work-item filters down: one where more would leave most without any. */
+#if FOURS * (TILE_Y / 4 + 1) >= ITEMS / 2
+typedef float4 COLUMN;
+#else
+typedef float COLUMN;
+#endif
+#define COLUMNS      (LINE * 4 / (int)sizeof(COLUMN))
+
+/* Channels that pass through local memory together: all, where a tile has few points. */
+#define ABREAST      (STEP >= 8 ? COLOURS : 1)
+#define PART(i, all) (ABREAST > 1 ? (i) / (all) : 0)
+
+/* Work-items beside each other that take rows of points, and rows that each of them takes at once. */
+#define STAGE_ITEMS  16
+#define STAGE_ROWS   (ITEMS / STAGE_ITEMS)
+#define STAGE_LOADS  4
+
+/* `count` rows of channels from `channel` and row `top` on, `wide` times four points of each from number
+ * `left` on. */
+inline void stage_points(__local float4 *to, const struct gathered *g, int channel, int top, int left,
+                         int wide, int count)
 {
-    for (int i = get_local_id(0); i < COLOURS * count * (LINE / 4); i += ITEMS) {
-        int quad = i % (LINE / 4), line = i / (LINE / 4), channel = line / count;
-        int row = clamp(top + line - channel * count, 0, g->rows - 1);
-        if (quad < quads)
-            lines[i] = filter_across(g, channel, row, left / 4 + quad, taps, reach);
+    const int item = get_local_id(0) % STAGE_ITEMS, all = ABREAST * count;
+    for (int y = get_local_id(0) / STAGE_ITEMS; y < all; y += STAGE_LOADS * STAGE_ROWS)
+        for (int q = item; q < wide; q += STAGE_ITEMS) {
+            struct gathered_row rows[STAGE_LOADS];
+            float4 loaded[STAGE_LOADS];
+#pragma unroll
+            for (int i = 0; i < STAGE_LOADS; i++) {
+                const int line = min(y + i * STAGE_ROWS, all - 1), part = PART(line, count);
+                rows[i] = row_of_grid(g, channel + part, clamp(top + line - part * count, 0, g->rows - 1));
+                loaded[i] = own_four(&rows[i], left + q);
+            }
+#pragma unroll
+            for (int i = 0; i < STAGE_LOADS; i++)
+                if (y + i * STAGE_ROWS < all)
+                    to[(y + i * STAGE_ROWS) * wide + q] = loaded[i] + missing_four(&rows[i], left + q);
+        }
+}
+
+/* The same rows, filtered across; a work-item takes two of them, which share their taps. */
+inline void filter_rows(__local float4 *to, __local const float4 *from, __constant const float *taps,
+                        int reach, int wide, int count)
+{
+    const int half_count = ABREAST * count / 2;
+    for (int i = get_local_id(0); i < FOURS * half_count; i += ITEMS) {
+        int upper = i / FOURS, lower = upper + half_count, four = i % FOURS;
+        float sums[2][4] = {{0, 0, 0, 0}, {0, 0, 0, 0}};
+#pragma unroll 4
+        for (int q = 0; q <= reach / 2; q++) {
+            add_quad(sums[0], from[upper * wide + four + q], taps + 4 * q);
+            add_quad(sums[1], from[lower * wide + four + q], taps + 4 * q);
+        }
+        to[upper * FOURS + four] = (float4)(sums[0][0], sums[0][1], sums[0][2], sums[0][3]);
+        to[lower * FOURS + four] = (float4)(sums[1][0], sums[1][1], sums[1][2], sums[1][3]);
     }
 }
 
-/* The same down, of `count` rows of results. */
-inline void filter_columns(__local float *points, __local const float *lines, __constant const float *taps,
-                           int reach, int quads, int count)
+/* And down, `count` rows of results of each channel. */
+inline void filter_columns(__local COLUMN *to, __local const COLUMN *from, __constant const float *taps,
+                           int reach, int count)
 {
-    for (int i = get_local_id(0); i < COLOURS * (count / 4) * LINE; i += ITEMS) {
-        int column = i % LINE, four = i / LINE, channel = four / (count / 4);
-        int row = 4 * (four - channel * (count / 4));
-        __local const float *from = lines + (channel * (count + 2 * reach) + row) * LINE + column;
-        __local float *to = points + channel * PLANE + row * LINE + column;
-        float sums[4] = {0, 0, 0, 0};
-        if (column >= 4 * quads)
-            continue;
+    const int all = count / 4 * COLUMNS;
+    for (int i = get_local_id(0); i < ABREAST * all; i += ITEMS) {
+        const int part = PART(i, all), own = i - part * all;
+        const int at = own / COLUMNS * 4 * COLUMNS + own % COLUMNS;
+        __local const COLUMN *column = from + part * (count + 2 * reach) * COLUMNS + at;
+        COLUMN sums[4] = {0, 0, 0, 0};
 #pragma unroll 4
         for (int k = 0; k < 2 * reach + 4; k++)
-            ADD_TAPS(sums, from[k * LINE], taps + k);
+            ADD_TAPS(sums, column[k * COLUMNS], taps + k, COLUMN);
 #pragma unroll
         for (int k = 0; k < 4; k++)
-            to[k * LINE] = sums[k];
+            to[part * (PLANE / LINE) * COLUMNS + at + k * COLUMNS] = sums[k];
     }
 }
 
-/* `lines` has room for TILE_Y + 4 + 2 * taps rows of LINE points of each channel; `columns` and `rows`: of
- * all results of the filter, in which row and column 0 stand one point before the picture's first. */
+/* `stage` has room for TILE_Y + 4 + 2 * taps rows of LINE + 2 * taps points, and as many of LINE, of ABREAST
+ * channels; `columns` and `rows`: of all results of the filter, in which row and column 0 stand one point
+ * before the picture's first. */
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void
 gaussian_grid_tiles(__global const PIXEL *in, int in_offset, int in_pitch, __global const float *grid,
                     __constant const float *table, __global const uchar *flags, __global const uchar *tiles,
-                    __global RESULT *out, int out_offset, int out_pitch, int width, int height,
-                    BORDER_TYPE border, int taps, int reach, int radius, int columns, int rows,
-                    int flag_pitch, __local float4 *lines)
+                    __global const PIXEL *alpha, __global RESULT *out, int out_offset, int out_pitch,
+                    int width, int height, BORDER_TYPE border, int taps, int reach, int radius, int columns,
+                    int rows, int flag_pitch, __local float4 *stage)
 {
-    __local float points[COLOURS * PLANE];
+    __local float4 points4[COLOURS * PLANE / 4];
+    __local uint any;
+    __local float *points = (__local float *)points4;
     int left = get_group_id(0) * TILE_X, top = get_group_id(1) * TILE_Y, item = get_local_id(0);
-    int quads = min(LINE, columns - left) / 4, count = min(TILE_Y + 4, rows - top);
+    int count = min(TILE_Y + 4, rows - top), wide = FOURS + taps / 2;
+    __local float4 *lines = stage + ABREAST * (TILE_Y + 4 + 2 * taps) * wide;
     const struct gathered gathered = {grid, columns + 2 * reach, rows + 2 * reach};
-    filter_rows(lines, &gathered, top + reach - taps, left + reach - taps, table + 4 * STEP, taps, quads,
-                count + 2 * taps);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    filter_columns(points, (__local const float *)lines, table + 4 * STEP, taps, quads, count);
+#pragma unroll 1
+    for (int c = 0; c < COLOURS; c += ABREAST) {
+        stage_points(stage, &gathered, c, top + reach - taps, (left + reach - taps) / 4, wide,
+                     count + 2 * taps);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        filter_rows(lines, stage, table + 4 * STEP, taps, wide, count + 2 * taps);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        filter_columns((__local COLUMN *)(points4 + c * PLANE / 4), (__local const COLUMN *)lines,
+                       table + 4 * STEP, taps, count);
+    }
     barrier(CLK_LOCAL_MEM_FENCE);
     int x = left * STEP + item % PLACES * WIDE, row = item / PLACES * DOWN, by = top + row;
-    struct target t = {out + out_offset, in + in_offset, out_pitch, in_pitch, width, height, radius, x};
-    if (x >= width || by * STEP >= height)
-        return;
-    spread_cells(&t, points + row * LINE + x / STEP - left, LINE, PLANE, by * STEP, cells_down(by, height));
-    mend_cells(&t, flags, tiles, border, by, cells_down(by, height), reach, gathered.rows, flag_pitch);
+    int cells = x < width ? cells_down(by, height) : 0;
+    struct target t = {out + out_offset, in + in_offset, out_pitch, in_pitch, width,
+                       height,           radius,         x,         alpha};
+    if (cells > 0)
+        spread_cells(&t, points + row * LINE + x / STEP - left, LINE, PLANE, by * STEP, cells);
+    mend_cells(&t, flags, tiles, border, by, cells, reach, gathered.rows, flag_pitch, left * STEP, SPAN, top,
+               TILE_Y, &any);
 }
 #endif
