@@ -363,6 +363,8 @@ struct encoder_choice {
     enum AVPixelFormat format;
 };
 
+/* Whether each frame is one field, of half the height, as HEVC codes what is interlaced. */
+bool encoder_is_given_fields(const struct video_input *input);
 /* Whether the options can be meant. HONE_ERROR_USAGE. */
 hone_status encoder_check(const struct video_write_options *options, hone_error *error);
 hone_status encoder_check_settings(const AVCodec *codec, const struct video_write_options *options,

@@ -83,12 +83,19 @@ hone_status encoder_check_settings(const AVCodec *codec, const struct video_writ
 
 /* ---- Settings ---- */
 
+bool encoder_is_given_fields(const struct video_input *input)
+{
+    return input->stream->codecpar->codec_id == AV_CODEC_ID_HEVC && input->sample->interlaced_frame;
+}
+
 /* Fields lie line by line in frames, and only JPEG has them one after the other. What the input says is kept
  * where it has the same field first. */
 static enum AVFieldOrder field_order(const struct video_input *input, enum AVCodecID id)
 {
     const bool top = input->sample->top_field_first, is_apart = id == AV_CODEC_ID_MJPEG;
     const enum AVFieldOrder told = input->stream->codecpar->field_order;
+    if (encoder_is_given_fields(input))
+        return id == AV_CODEC_ID_HEVC ? told : AV_FIELD_PROGRESSIVE;
     if (!input->sample->interlaced_frame)
         return AV_FIELD_PROGRESSIVE;
     if (!is_apart &&
@@ -129,7 +136,7 @@ static void set_picture(AVCodecContext *encoder, const struct video_input *input
     encoder->chroma_sample_location = frame->chroma_location;
     encoder->bits_per_raw_sample = av_pix_fmt_desc_get(choice->format)->comp[0].depth;
     encoder->field_order = field_order(input, encoder->codec_id);
-    if (frame->interlaced_frame && takes_fields(encoder->codec_id))
+    if (frame->interlaced_frame && takes_fields(encoder->codec_id) && !encoder_is_given_fields(input))
         encoder->flags |= AV_CODEC_FLAG_INTERLACED_DCT;
     /* JPEG of limited range says so in a comment, as it does where FFmpeg's command writes it. */
     if (encoder->codec_id == AV_CODEC_ID_MJPEG && encoder->color_range != AVCOL_RANGE_JPEG)
@@ -177,6 +184,8 @@ static void set_kind(AVCodecContext *encoder, const struct video_input *input)
         encoder->bit_rate =
             from->codec_id == AV_CODEC_ID_DNXHD && from->profile == FF_PROFILE_DNXHD ? dnxhd_rate(input) : 0;
         set_profile(encoder, dnxhd_profile(encoder, from));
+        if (encoder->profile != FF_PROFILE_DNXHD) /* DNxHR knows no fields, and does not start for them */
+            encoder->flags &= ~AV_CODEC_FLAG_INTERLACED_DCT;
     } else if (encoder->codec_id == AV_CODEC_ID_PRORES && from->codec_id == AV_CODEC_ID_PRORES &&
                is_444 == (from->profile >= FF_PROFILE_PRORES_4444))
         set_profile(encoder, from->profile);
@@ -200,18 +209,24 @@ static void set_quality(AVCodecContext *encoder, const struct known *k, int qual
 
 /* x264 hears of the first field with each frame, but writes of all that it is the upper one unless it is told
  * before. */
-static void set_fields(AVCodecContext *encoder, const AVFrame *first)
+static void set_fields(AVCodecContext *encoder, const struct video_input *input)
 {
-    if (first->interlaced_frame && !first->top_field_first &&
+    const AVFrame *first = input->sample;
+    if (first->interlaced_frame && !first->top_field_first && !encoder_is_given_fields(input) &&
         strncmp(encoder->codec->name, "libx264", 7) == 0)
         av_opt_set(encoder->priv_data, "x264-params", "bff=1", 0);
 }
 
-/* Encoders that talk to stderr by themselves are told not to. */
-static void set_silence(AVCodecContext *encoder)
+/* x265 writes to stderr by itself unless it is told not to. It takes single fields, of which each is then
+ * what the first is not. */
+static void set_x265(AVCodecContext *encoder, const struct video_input *input)
 {
     if (strcmp(encoder->codec->name, "libx265") == 0)
-        av_opt_set(encoder->priv_data, "x265-params", "log-level=none", 0);
+        av_opt_set(encoder->priv_data, "x265-params",
+                   !encoder_is_given_fields(input)  ? "log-level=none"
+                   : input->sample->top_field_first ? "log-level=none:interlace=tff"
+                                                    : "log-level=none:interlace=bff",
+                   0);
 }
 
 static hone_status set_preset(AVCodecContext *encoder, const char *asked, hone_error *error)
@@ -271,7 +286,7 @@ hone_status encoder_open(AVCodecContext **out, struct times *times, const struct
     if (r->muxer->flags & AVFMT_GLOBALHEADER)
         encoder->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
     set_quality(encoder, find_known(codec), r->options->quality);
-    set_fields(encoder, r->like->sample);
-    set_silence(encoder);
+    set_fields(encoder, r->like);
+    set_x265(encoder, r->like);
     return start(encoder, r, error);
 }

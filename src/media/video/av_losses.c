@@ -72,6 +72,51 @@ static bool gains_range(const struct encoder_request *r, const AVCodecContext *e
            r->like->stream->codecpar->codec_id != AV_CODEC_ID_MJPEG;
 }
 
+/* ---- Fields ---- */
+
+/* Encoders that mark frames as two fields. Decoders of what is not encoded go by the file. */
+static bool marks_fields(const AVCodecContext *encoder)
+{
+    static const enum AVCodecID marking[] = {AV_CODEC_ID_H264,   AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_MPEG4,
+                                             AV_CODEC_ID_PRORES, AV_CODEC_ID_DVVIDEO,    AV_CODEC_ID_FFV1};
+    if (encoder->codec_id == AV_CODEC_ID_DNXHD)
+        return encoder->profile == FF_PROFILE_DNXHD;
+    for (size_t i = 0; i < COUNT_OF(marking); i++)
+        if (marking[i] == encoder->codec_id)
+            return true;
+    return false;
+}
+
+static bool is_plain(enum AVCodecID id)
+{
+    return id == AV_CODEC_ID_RAWVIDEO || id == AV_CODEC_ID_V210 || id == AV_CODEC_ID_WRAPPED_AVFRAME;
+}
+
+static void tell_fields(const struct encoder_request *r, const AVCodecContext *encoder)
+{
+    const bool is_held = is_one_of(r->muxer, "matroska mp4 mov yuv4mpegpipe");
+    const char *way_out = "--codec h264, mpeg2video, prores and ffv1 keep it where the format holds them";
+    char lost[200];
+    if (!r->like->sample->interlaced_frame || marks_fields(encoder) ||
+        (is_held && is_plain(encoder->codec_id)))
+        return;
+    snprintf(lost, sizeof lost,
+             is_held
+                 ? "that frames are interlaced is told by the file alone, because the encoder %s here does "
+                   "not mark them, and most programs look at frames"
+                 : "that frames are interlaced is lost, because the encoder %s here does not mark them",
+             encoder->codec->name);
+    tell(r, lost, way_out);
+}
+
+/* Every second picture is the other half of the one before. */
+static void tell_single_fields(const struct encoder_request *r, const AVCodecContext *encoder)
+{
+    if (strcmp(encoder->codec->name, "libx265") != 0)
+        tell(r, "the pictures are single fields of interlaced frames, and that is lost",
+             "--codec libx265 keeps it where the format holds HEVC");
+}
+
 /* ---- Shape ---- */
 
 static bool is_near(double a, double b)
@@ -208,6 +253,10 @@ void losses_tell(const struct encoder_request *r, const AVCodecContext *encoder,
         tell(r,
              "samples of limited range will be taken for full range by programs without FFmpeg's libraries",
              "ffmpeg converts them before, with -pix_fmt yuvj420p");
+    if (encoder_is_given_fields(r->like))
+        tell_single_fields(r, encoder);
+    else
+        tell_fields(r, encoder);
     if (loses_shape(encoder))
         tell(r, "the shape of pixels is lost, because MPEG-1 and MPEG-2 have codes for a few shapes only",
              "--codec h264 keeps it where the format holds that, such as .mp4, .mkv and .ts");

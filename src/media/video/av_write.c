@@ -466,6 +466,8 @@ static hone_status write_frame(struct video_output *output, struct unit *unit, h
     const int64_t pts = frame->pts;
     tell_times(output, pts, times_give(&output->times, frame));
     frame->quality = output->encoder->global_quality;
+    if (encoder_is_given_fields(output->like)) /* not two in one frame, as some encoders would take it */
+        frame->interlaced_frame = 0;
     const int code = avcodec_send_frame(output->encoder, frame);
     output->begun = true;
     av_frame_free(&frame);

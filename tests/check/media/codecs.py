@@ -338,6 +338,47 @@ def test_the_order_of_fields_stays():
             frame.check(a["frames"] == b["frames"] and a["frames"][0]["interlaced_frame"] == 1, f"{name} {fields}: {b['frames']}")
 
 
+def fields_of(path):
+    """Of each frame, and as the file tells it."""
+    found = probe(path, "-select_streams", "v", "-show_entries", "frame=interlaced_frame,top_field_first:stream=field_order")
+    return [(shown["interlaced_frame"], shown["top_field_first"]) for shown in found["frames"]], found["streams"][0].get("field_order")
+
+
+def test_fields_that_an_encoder_does_not_mark_are_told():
+    """The file tells them in .mkv and .mov at least, from which decoders of plain frames know them. DNxHR starts for them, too."""
+    only, lost = "told by the file alone, because the encoder", "that frames are interlaced is lost"
+    with Here() as place:
+        ffmpeg(*picture("320x240"), "-vf", "interlace,format=yuv422p", "-c:v", "ffv1", place.path("in.mkv"))
+        frame.check(fields_of(place.path("in.mkv"))[0][0] == (1, 1), "the input is not interlaced")
+        for out, codec, said_so in (("out.mkv", "hevc", only), ("out.ts", "hevc", lost), ("out.webm", "vp9", lost), ("out.mov", "dnxhd", only),
+                                    ("out.mkv", "v210", ""), ("out.mkv", "h264", ""), ("out.mov", "prores", "")):
+            codecs = (place.path("in.mkv"), "--codec", codec) if codec != "prores" else (place.path("deep.mkv"), "--codec", codec)
+            if codec == "prores":
+                ffmpeg("-i", place.path("in.mkv"), "-pix_fmt", "yuv422p10", "-c:v", "ffv1", place.path("deep.mkv"))
+            said = place.run("apply", SAME, *codecs, "-o", place.path(out), "--force").stderr
+            frames, told = fields_of(place.path(out))
+            frame.check(said_so in said and said.count("\n") == bool(said_so), f"{out} {codec}: {said}")
+            frame.check((frames[0] == (1, 1)) != bool(said_so), f"{out} {codec}: {frames}")
+            frame.check(said_so != only or codec == "dnxhd" or told == "tb", f"{out} {codec}: {told}")
+
+
+def test_single_fields_stay_single_fields():
+    """HEVC codes each as a picture of its own, by turns. For other codecs these are pictures, not frames of two fields."""
+    with Here() as place:
+        for first in "tff", "bff":
+            fields = "-vf", f"setfield={first},separatefields,format=yuv420p"
+            ffmpeg(*picture(), *fields, "-c:v", "libx265", "-x265-params", f"interlace={first}:bframes=0:log-level=none", "-y", place.path("in.ts"))
+            wanted = fields_of(place.path("in.ts"))
+            frame.check(wanted[0][:3] == [(1, first == "tff"), (1, first == "bff"), (1, first == "tff")], f"{first}: the input has {wanted}")
+            for out in "out.ts", "out.mp4":
+                said = place.run("apply", SAME, place.path("in.ts"), "-o", place.path(out), "--force").stderr
+                got = sorted(fields_of(place.path(out))[0])
+                frame.check(got == sorted(wanted[0]) and not said, f"{first} {out}: {got} {said}")
+            for codec in "h264", "ffv1":
+                said = place.run("apply", SAME, place.path("in.ts"), "-o", place.path("out.mkv"), "--codec", codec, "--force").stderr
+                frame.check("single fields" in said and not any(shown[0] for shown in fields_of(place.path("out.mkv"))[0]), f"{first} {codec}: {said}")
+
+
 def bytes_of(path):
     return np.frombuffer(ffmpeg("-i", path, "-fps_mode", "passthrough", "-f", "rawvideo", "-pix_fmt", "yuv420p", "-"), "u1").astype("f4")
 
