@@ -328,6 +328,15 @@ static hone_status apply_in_bands(struct engine *engine, const struct item *item
     return status;
 }
 
+/* Where --memory was asked for, nobody expects more. */
+static void warn_of_whole(const struct engine *engine, const struct item *item, uint64_t bytes,
+                          const hone_error *why)
+{
+    if (engine->options->memory)
+        cli_warn(&engine->options->common, "'%s': takes about %llu MiB, more than --memory: %s", item->input,
+                 (unsigned long long)(bytes >> 20), why->message);
+}
+
 bool giant_apply(struct engine *engine, const struct item *item, const char *root, struct media_input *input,
                  struct media_pages *pages, struct apply_result *result, hone_status *status,
                  hone_error *error)
@@ -345,8 +354,11 @@ bool giant_apply(struct engine *engine, const struct item *item, const char *roo
     if (*status)
         return true;
     const bool must = is_too_large(engine, desc);
-    if (!must && (possible || wanted <= most))
+    if (!must && (possible || wanted <= most)) {
+        if (wanted > most)
+            warn_of_whole(engine, item, wanted, &why);
         return false;
+    }
     if (possible) {
         if (error)
             *error = why;
