@@ -88,6 +88,8 @@ struct damages {
 /* From now on FFmpeg's messages come here, and none goes to stderr. */
 void log_begin(void);
 void log_forget(void);
+/* What the demuxer says in this thread is said of this input; NULL: of none. */
+void log_reading(struct video_input *input);
 /* Adds unless a damage of that place is there already. */
 void damages_add(struct damages *damages, enum damage_place place, int64_t packet, const char *message);
 
@@ -256,6 +258,12 @@ void cut_stop_holding(struct video_input *input);
 bool cut_next(struct video_input *input);
 /* Whether a file of Ogg ends within one of its pages. */
 bool cut_is_within_page(const struct video_input *input);
+/* Whether a file of GIF, all of whose packets have come, ends within an image. */
+bool cut_is_within_gif(const struct video_input *input);
+/* Whether its packets have come, and its end. */
+bool cut_is_past_gif(const struct video_input *input);
+/* Whether a file of ASF lacks packets that its header lists. */
+bool cut_lacks_packets(const struct video_input *input);
 
 /* ---- Frames without a container ---- */
 

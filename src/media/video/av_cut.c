@@ -3,6 +3,7 @@
  * that end too early. */
 #include "media/video/av.h"
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/mem.h"
 
@@ -107,4 +108,94 @@ bool cut_is_within_page(const struct video_input *input)
     }
     free(end);
     return is_within;
+}
+
+enum { GIF_IMAGE = 10, GIF_EXTENSION = 2, MOST_GIF_BYTES = 1 << 26 };
+
+static size_t gif_table(unsigned char flags)
+{
+    return flags & 0x80 ? 6u << (flags & 7) : 0;
+}
+
+/* Behind the empty block that ends a row of them; more than `size` where there is none. */
+static size_t behind_blocks(const unsigned char *data, size_t size, size_t at)
+{
+    while (at < size && data[at])
+        at += data[at] + 1u;
+    return at + 1;
+}
+
+/* Whether extensions and an image are not there to their end. */
+static bool ends_within_image(const unsigned char *data, size_t size)
+{
+    size_t at = 0;
+    while (at < size)
+        if (data[at] == '!') {
+            at = behind_blocks(data, size, at + GIF_EXTENSION);
+        } else if (data[at] == ',') { /* a byte is between its table and its blocks */
+            const size_t table = size - at < GIF_IMAGE ? 0 : gif_table(data[at + GIF_IMAGE - 1]);
+            at = behind_blocks(data, size, at + GIF_IMAGE + table + 1);
+        } else {
+            return false; /* the end, or nothing known */
+        }
+    return at > size;
+}
+
+/* What the demuxer gives no packet for lies behind those that it gave. */
+bool cut_is_within_gif(const struct video_input *input)
+{
+    struct stat info;
+    const int fd = input->descriptor.fd;
+    if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || input->packets_end == 0 ||
+        info.st_size <= input->packets_end || info.st_size - input->packets_end > MOST_GIF_BYTES)
+        return false;
+    const size_t size = (size_t)(info.st_size - input->packets_end);
+    unsigned char *rest = mem_new(size, 1);
+    const bool is_within = rest && file_read_at(fd, rest, size, input->packets_end) == (ssize_t)size &&
+                           ends_within_image(rest, size);
+    free(rest);
+    return is_within;
+}
+
+bool cut_is_past_gif(const struct video_input *input)
+{
+    char next = 0;
+    return strcmp(input->format->iformat->name, "gif") == 0 && input->packets_end > 0 &&
+           file_read_at(input->descriptor.fd, &next, 1, input->packets_end) == 1 && next == ';';
+}
+
+/* Objects of ASF begin with 16 bytes that name them and 8 of their size. */
+enum { ASF_SIZE = 16, ASF_OBJECT = 24, ASF_HEADER = 30, ASF_DATA = 50, ASF_PROPERTIES = 100 };
+
+/* Where the packets end that a header of so many bytes lists; 0: it lists none, as where they are sent while
+ * they are made. */
+static uint64_t asf_end(const unsigned char *properties, uint64_t header)
+{
+    const uint64_t count = little_endian(properties + 56, 8), least = little_endian(properties + 92, 4);
+    const bool is_sent = properties[88] & 1, is_even = least == little_endian(properties + 96, 4);
+    return is_sent || !is_even || count > UINT32_MAX ? 0 : header + ASF_DATA + count * least;
+}
+
+bool cut_lacks_packets(const struct video_input *input)
+{
+    static const unsigned char name[ASF_SIZE] = {0xa1, 0xdc, 0xab, 0x8c, 0x47, 0xa9, 0xcf, 0x11,
+                                                 0x8e, 0xe4, 0x00, 0xc0, 0x0c, 0x20, 0x53, 0x65};
+    unsigned char object[ASF_PROPERTIES];
+    struct stat info;
+    const int fd = input->descriptor.fd;
+    if (strcmp(input->format->iformat->name, "asf") != 0 || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) ||
+        file_read_at(fd, object, ASF_HEADER, 0) != ASF_HEADER)
+        return false;
+    const uint64_t header = little_endian(object + ASF_SIZE, 8), length = (uint64_t)info.st_size;
+    uint64_t size = 0;
+    for (uint64_t at = ASF_HEADER; at < header && header < length; at += size) {
+        if (file_read_at(fd, object, sizeof object, (off_t)at) != sizeof object)
+            return false;
+        if (memcmp(object, name, sizeof name) == 0)
+            return asf_end(object, header) > length;
+        size = little_endian(object + ASF_SIZE, 8);
+        if (size < ASF_OBJECT || size > header)
+            return false;
+    }
+    return false;
 }

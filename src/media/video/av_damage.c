@@ -250,6 +250,21 @@ hone_status damage_tell(struct video_input *input, const char *what, const char 
     return HONE_OK;
 }
 
+/* A packet of AV1 has one frame that is shown, and dav1d passes over what it does not know as nothing. `end`:
+ * the first packet that has had time to. */
+static void find_lost(struct video_input *input, int64_t end)
+{
+    const bool is_one_each = strcmp(input->decoder->codec->name, "libdav1d") == 0;
+    struct damages *damages = &input->damages;
+    pthread_mutex_lock(&damages->lock);
+    const bool is_known = find(damages, DAMAGE_BEHIND, input->last_packet) != NULL;
+    pthread_mutex_unlock(&damages->lock);
+    if (!is_one_each || is_known || input->last_packet == 0 || input->end != AV_NOPTS_VALUE)
+        return;
+    for (int64_t packet = input->last_packet + 1; packet < end; packet++)
+        damages_add(damages, DAMAGE_LOST, packet, "there is nothing to be shown in its packet");
+}
+
 hone_status damage_settle(struct video_input *input, const AVFrame *frame, hone_error *error)
 {
     char what[160];
@@ -259,6 +274,7 @@ hone_status damage_settle(struct video_input *input, const AVFrame *frame, hone_
         forget_before(&input->damages, frame->reordered_opaque);
     if (frame && (frame->flags & AV_FRAME_FLAG_CORRUPT || frame->decode_error_flags))
         damages_add(&input->damages, DAMAGE_IN, frame->reordered_opaque, "parts are missing");
+    find_lost(input, frame ? frame->reordered_opaque : input->packets + 1);
     while (!status && take_damage(input, frame, what, sizeof what, &damage))
         status = damage_tell(input, what, damage.message, error);
     if (frame && frame->reordered_opaque > input->last_packet)

@@ -21,6 +21,21 @@ static void tidy(char *line)
             *c = ' ';
 }
 
+/* Whose demuxer speaks in this thread: some do it by data of their own, which know of nobody. */
+static _Thread_local struct video_input *reading;
+
+void log_reading(struct video_input *input)
+{
+    reading = input;
+}
+
+static struct video_input *input_of_demuxer(const AVClass *class, void *context)
+{
+    if (strcmp(class->class_name, "AVFormatContext") == 0)
+        return ((AVFormatContext *)context)->opaque;
+    return reading && reading->format && reading->format->priv_data == context ? reading : NULL;
+}
+
 /* The copies of a decoder's context that its threads work with have what it was given. */
 static void attribute(void *context, const char *line)
 {
@@ -32,9 +47,9 @@ static void attribute(void *context, const char *line)
         struct video_input *input = codec->opaque;
         if (input && codec->codec && av_codec_is_decoder(codec->codec))
             damage_of_packet(input, codec->reordered_opaque, line);
-    } else if (strcmp(class->class_name, "AVFormatContext") == 0) {
-        struct video_input *input = ((AVFormatContext *)context)->opaque;
-        if (!input || marks_hear(input, line))
+    } else {
+        struct video_input *input = input_of_demuxer(class, context);
+        if (!input || marks_hear(input, line) || cut_is_past_gif(input))
             return;
         if (input->looking)
             damage_ahead(input, line);
@@ -50,9 +65,12 @@ static bool is_concealment(int level, const char *format)
     return level == AV_LOG_INFO && strncmp(format, "concealing ", strlen("concealing ")) == 0;
 }
 
+/* What is damage to us alone: the demuxer of ASF drops frames of which parts are missing. */
 static bool is_mark(int level, const char *format)
 {
-    return level == AV_LOG_WARNING && strncmp(format, "Packet corrupt ", strlen("Packet corrupt ")) == 0;
+    const char corrupt[] = "Packet corrupt ", incomplete[] = "freeing incomplete packet ";
+    return (level == AV_LOG_WARNING && strncmp(format, corrupt, strlen(corrupt)) == 0) ||
+           (level == AV_LOG_INFO && strncmp(format, incomplete, strlen(incomplete)) == 0);
 }
 
 static void hear(void *context, int level, const char *format, va_list args)

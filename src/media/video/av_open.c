@@ -187,7 +187,9 @@ static hone_status find_streams(struct video_input *input, hone_error *error)
         av_dict_set(&options[i], "threads", "1", 0);
     }
     input->looking = true;
+    log_reading(input);
     const int code = avformat_find_stream_info(input->format, options);
+    log_reading(NULL);
     input->looking = false;
     damage_not_passed(input);
     for (unsigned i = 0; i < count; i++)

@@ -111,6 +111,16 @@ hone_status input_packet_unit(struct video_input *input, struct unit **out, hone
     return HONE_OK;
 }
 
+/* What the decoder says of a packet, or of the end. */
+static hone_status settle_sent(struct video_input *input, int code, hone_error *error)
+{
+    if (code == AVERROR(ENOMEM))
+        return error_memory(error, "a frame");
+    if (code < 0 && code != AVERROR_EOF)
+        damage_of_decoder(input, code);
+    return HONE_OK;
+}
+
 static hone_status send(struct video_input *input, hone_error *error)
 {
     AVPacket *packet = input->packet;
@@ -124,11 +134,17 @@ static hone_status send(struct video_input *input, hone_error *error)
     damage_note_packet(input, number, packet->pts, packet->flags & AV_PKT_FLAG_KEY);
     const int code = avcodec_send_packet(input->decoder, packet);
     av_packet_unref(packet);
-    if (code == AVERROR(ENOMEM))
-        return error_memory(error, "a frame");
-    if (code < 0 && code != AVERROR_EOF)
-        damage_of_decoder(input, code);
-    return HONE_OK;
+    return settle_sent(input, code, error);
+}
+
+/* All that the decoder still has is decoded now. */
+static hone_status send_end(struct video_input *input, hone_error *error)
+{
+    input->done = input->sent_all; /* a decoder that gives nothing more, and no end either */
+    if (input->sent_all)
+        return HONE_OK;
+    input->sent_all = true;
+    return settle_sent(input, avcodec_send_packet(input->decoder, NULL), error);
 }
 
 static bool is_past_end(const struct video_input *input, const AVPacket *packet)
@@ -174,13 +190,14 @@ static int64_t count_found(const struct video_input *input)
     return found > input->packets ? found : input->packets;
 }
 
-/* Of demuxers that do not say it: that of Y4M drops the rest, and that of DV fills it up. */
+/* Of demuxers that do not say it: those of Y4M and GIF drop the rest, and that of DV fills it up. */
 static bool ends_within(const struct video_input *input)
 {
     const char *name = input->format->iformat->name;
     const int64_t end = input->packets_end, at = avio_tell(input->format->pb);
     return (strcmp(name, "yuv4mpegpipe") == 0 && end > 0 && at > end) ||
-           (strcmp(name, "dv") == 0 && at < end) || (strcmp(name, "ogg") == 0 && cut_is_within_page(input));
+           (strcmp(name, "dv") == 0 && at < end) || (strcmp(name, "ogg") == 0 && cut_is_within_page(input)) ||
+           (strcmp(name, "gif") == 0 && cut_is_within_gif(input));
 }
 
 /* A file that is cut off between two packets says nothing else. */
@@ -190,6 +207,8 @@ static void check_whole(struct video_input *input)
     const int64_t listed = count_listed(input), found = count_found(input);
     if (ends_within(input))
         damage_of_demuxer(input, "it ends within a frame");
+    if (cut_lacks_packets(input))
+        damage_of_demuxer(input, "the file is shorter than its header says");
     if (found >= listed)
         return;
     snprintf(what, sizeof what, "the file lists %" PRId64 " frames and has %" PRId64, listed, found);
@@ -220,11 +239,13 @@ static hone_status take_packet(struct video_input *input, hone_error *error)
     return HONE_OK;
 }
 
-/* The demuxer of RoQ calls the end of a file an error, as it does what is cut off. */
+/* The demuxer of RoQ calls the end of a file an error, as it does what is cut off, and that of GIF what lies
+ * behind the end. */
 static bool is_plain_end(const struct video_input *input, int code)
 {
     AVIOContext *io = input->format->pb;
-    return code == AVERROR(EIO) && avio_feof(io) && input->packets_end >= avio_tell(io);
+    return (code == AVERROR(EIO) && avio_feof(io) && input->packets_end >= avio_tell(io)) ||
+           (code == AVERROR_INVALIDDATA && cut_is_past_gif(input));
 }
 
 static hone_status end_reading(struct video_input *input, int code, hone_error *error)
@@ -261,7 +282,9 @@ static hone_status read_packet(struct video_input *input, struct unit **out, hon
 {
     if (cut_next(input))
         return send(input, error);
+    log_reading(input);
     const int code = av_read_frame(input->format, input->packet);
+    log_reading(NULL);
     if (input->descriptor.error) { /* a packet may be a part of one */
         av_packet_unref(input->packet);
         return input_read_error(input, error);
@@ -500,13 +523,7 @@ static hone_status advance(struct video_input *input, struct unit **out, hone_er
         damage_of_decoder(input, code);
         return HONE_OK;
     }
-    if (!input->read_all)
-        return read_packet(input, out, error);
-    if (!input->sent_all)
-        avcodec_send_packet(input->decoder, NULL);
-    input->done = input->sent_all; /* a decoder that gives nothing more, and no end either */
-    input->sent_all = true;
-    return HONE_OK;
+    return input->read_all ? send_end(input, error) : read_packet(input, out, error);
 }
 
 hone_status input_step(struct video_input *input, struct video_unit **out, hone_error *error)

@@ -199,6 +199,72 @@ def cut(place, name, parts):
     return place.path("cut." + name)
 
 
+def cut_short(place, name, size):
+    with open(place.path(name), "rb") as file:
+        data = file.read()
+    with open(place.path("cut." + name), "wb") as file:
+        file.write(data[:size])
+
+
+def test_gif_ends_within_an_image_or_with_its_end():
+    with Here() as place:
+        encode(place, "a.gif", "gif", "-pix_fmt", "rgb8")
+        listed = probe(place.path("a.gif"), "-show_packets")["packets"]
+        at = int(listed[12]["pos"])
+        for size, told in ((at + 500, 1), (at + 5, 1), (at + 19, 1), (at, 0), (-1, 0)):
+            cut_short(place, "a.gif", size)
+            said = place.run("apply", SAME, place.path("cut.a.gif"), "-o", place.path("out.mkv"), "--codec", "ffv1", "--accept-damaged", "--force").stderr
+            known = said.count("ends within a frame") + said.count("the frame at 0.480 s is missing")
+            frame.check(known == told and said.count("\n") == told, f"{size} bytes: {said}")
+            frame.check(len(times_of(place.path("out.mkv"))) == (12 if size > 0 else len(listed)), f"{size} bytes")
+        with open(place.path("a.gif"), "ab") as file:
+            file.write(b"\0\0and more")
+        place.run("apply", SAME, place.path("a.gif"), "-o", place.path("out.mkv"), "--codec", "ffv1", "--force")
+        frame.check(len(times_of(place.path("out.mkv"))) == len(listed), "frames before what is behind the end are not there")
+
+
+def test_frames_that_asf_lacks():
+    """Parts of them, or all behind a cut between two packets; a stream does not say how many there are."""
+    size = 3200
+    with Here() as place:
+        for name, options in (("a.asf", ()), ("stream.asf", ("-f", "asf"))):
+            sound = "-f", "lavfi", "-i", "sine=duration=1.2"
+            video = "-f", "lavfi", "-i", "testsrc2=size=192x128:rate=25:duration=1.2", "-pix_fmt", "yuv420p", "-c:v", "wmv2", "-c:a", "wmav2"
+            written = ffmpeg(*sound, *video, "-packet_size", str(size), *options, "-" if options else place.path(name))
+            if options:
+                with open(place.path(name), "wb") as file:
+                    file.write(written)
+            with open(place.path(name), "rb") as file:
+                header = int.from_bytes(file.read(24)[16:], "little")
+            begin = header + 50 + 12 * size
+            cut_short(place, name, begin)
+            said = place.run("apply", SAME, place.path("cut." + name), "-o", place.path("out.mkv"), "--codec", "ffv1", "--accept-damaged", "--force").stderr
+            frame.check(("shorter than its header says" in said) == (not options), f"{name}: {said}")
+            spoil(place, name, "bad." + name, begin, size, lambda b: 0)
+            for out, more in (("whole." + name, 0), ("bad." + name, 1)):
+                source = place.path(name if not more else out)
+                said = place.run("apply", SAME, source, "-o", place.path("out.mkv"), "--codec", "ffv1", "--accept-damaged", "--force").stderr
+                frame.check(bool(said) == bool(more), f"{out}: {said}")
+
+
+def test_packets_of_av1_without_a_frame():
+    """What is in them has another name, which decoders pass over; and a file that ends within one."""
+    options = "libaom-av1", "-cpu-used", "8"
+    with Here() as place:
+        packets = make(place, "a.mp4", *options)
+        for packet in (packets[7], packets[-1]):
+            spoil(place, "a.mp4", "bad.mp4", packet.at, 1, lambda b: b & 0x87 | 9 << 3)
+            told = damage_told(place, "bad.mp4") if packet is packets[7] else None
+            frame.check(told is None or [time for time, *_ in told["missing"]] == [packet.time], f"{packet}: {told}")
+            said = place.run("apply", SAME, place.path("bad.mp4"), "-o", place.path("out.mkv"), status=3).stderr
+            frame.check(f"the frame at {packet.time:.3f} s is missing" in said, said)
+        encode(place, "a.obu", *options)
+        cut_short(place, "a.obu", packets[11].at - packets[0].at)
+        said = place.run("apply", SAME, place.path("cut.a.obu"), "-o", place.path("out.mkv"), status=3).stderr
+        frame.check("Failed to get packet" in said, said)
+        place.run("apply", SAME, place.path("a.obu"), "-o", place.path("out.mkv"), "--codec", "ffv1", "--force")
+
+
 def test_a_stream_that_begins_within_a_group_of_pictures():
     """As recordings of broadcasts do: what comes before the first key frame is left out with a warning, and all else is as it was."""
     cases = {"h264.ts": ("libx264", "-bf", "3", "-g", "8"), "open.ts": ("libx264", "-bf", "3", "-x264-params", "open-gop=1:keyint=8"),
