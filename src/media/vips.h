@@ -69,6 +69,8 @@ struct vips_cicp {
 bool vips_cicp_of(const struct media_input *input, struct vips_cicp *cicp);
 /* What a PNG says. */
 bool vips_png_cicp(int fd, struct vips_cicp *cicp);
+/* Whether gamma or primaries of a PNG, which other formats do not hold, are not those of sRGB. */
+bool vips_png_looks_other(int fd, bool gray);
 /* Where a PNG is being written, behind its header. 0 or an errno. */
 int vips_write_png_cicp(int fd, const struct vips_cicp *cicp);
 /* Of an AVIF that was just written; false: it has no place for that, or cannot be written. */

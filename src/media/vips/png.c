@@ -162,6 +162,33 @@ int vips_write_png_cicp(int fd, const struct vips_cicp *cicp)
     return file_write_all(fd, chunk, sizeof chunk) ? 0 : errno;
 }
 
+enum { GAMMA = CHUNK + 4, PRIMARIES = 8, CHROMA = CHUNK + 4 * PRIMARIES, PARTS = 100000 };
+
+static bool is_near(uint32_t value, uint32_t usual, uint32_t tolerance)
+{
+    return value + tolerance >= usual && value <= usual + tolerance;
+}
+
+bool vips_png_looks_other(int fd, bool gray)
+{
+    /* White, red, green and blue of sRGB, which programs take for granted where nothing is said. */
+    static const uint32_t usual[PRIMARIES] = {31270, 32900, 64000, 33000, 30000, 60000, 15000, 6000};
+    const uint32_t srgb = PARTS * 5 / 11, little = srgb / 20, nearly = PARTS / 100; /* as libpng has them */
+    unsigned char head[HEAD], chunk[CHROMA];
+    if (find_chunk(fd, "cICP", head) || find_chunk(fd, "iCCP", head) || find_chunk(fd, "sRGB", head))
+        return false;
+    if (find_chunk(fd, "gAMA", head) && number(head) == GAMMA - CHUNK && number(head + 8) < UINT32_MAX / 2 &&
+        !is_near(number(head + 8), srgb, little))
+        return true;
+    const off_t at = gray ? 0 : find_chunk(fd, "cHRM", head);
+    if (!at || number(head) != CHROMA - CHUNK || file_read_at(fd, chunk, CHROMA, at) != CHROMA)
+        return false;
+    for (int i = 0; i < PRIMARIES; i++)
+        if (!is_near(number(chunk + 8 + 4 * i), usual[i], nearly))
+            return true;
+    return false;
+}
+
 /* ---- What stays as it is ---- */
 
 /* libvips writes XMP itself. */

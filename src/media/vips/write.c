@@ -449,6 +449,17 @@ static struct vips_png_chunks chunks_of(const struct media_output *output)
                                         (info->desc.channels < colours) == (output->desc.channels < colours)};
 }
 
+/* Gamma or primaries that a PNG alone holds. */
+static void tell_gamma(const struct media_output *output)
+{
+    const struct media_info *info = output->like ? media_get_info(output->like) : NULL;
+    if (output->suffix[1] != 'p' && info && strcmp(info->format, "PNG") == 0 &&
+        vips_png_looks_other(output->like->fd, info->desc.channels < 3))
+        media_note(output->like, MEDIA_ONCE,
+                   "how its colours are to be shown (gamma and primaries) is lost in a %s; PNG keeps it",
+                   output->suffix);
+}
+
 /* What a format cannot hold, PNGs and AVIFs can. */
 static void complete_colours(const struct media_output *output, const struct vips_cicp *cicp)
 {
@@ -495,8 +506,10 @@ hone_status media_write_vips(const struct media_output *output, hone_error *erro
         ask_with_one_thread(false);
     if (ok)
         ok = (sink.code = complete(output)) == 0;
-    if (ok)
+    if (ok) {
         complete_colours(output, sink.cicp);
+        tell_gamma(output);
+    }
     if (sink.code) {
         vips_error_clear();
         status = media_cannot_write(output, sink.code, error);

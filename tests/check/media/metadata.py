@@ -132,6 +132,25 @@ def test_a_png_keeps_how_its_colours_are_shown():
             frame.check((gamma == 1) == bool(wanted), f"{chain} {more}: ImageMagick takes a gamma of {gamma}")
 
 
+def test_a_gamma_that_only_png_holds_is_told():
+    """Where it is not that of sRGB, and nothing else counts more."""
+    primaries = [31270, 32900, 64000, 33000, 30000, 60000, 15000, 6000]
+    srgb, other = chunk(b"cHRM", struct.pack(">8I", *primaries)), chunk(b"cHRM", struct.pack(">8I", *primaries[:2], 68000, *primaries[3:]))
+    gamma = {value: chunk(b"gAMA", struct.pack(">I", value)) for value in (45455, 45000, 55556, 100000)}
+    with Here() as place:
+        for channels in 1, 3:
+            cv2.imwrite(place.path("plain.png"), np.random.default_rng(1).integers(0, 256, (9, 11, channels), "u1"))
+            parts = [part for _, part in chunks(place.path("plain.png"))]
+            for colours, lost in (([gamma[45455], srgb], 0), ([gamma[45000]], 0), ([gamma[55556]], 1), ([gamma[100000], srgb], 1),
+                                  ([gamma[45455], other], channels == 3), ([gamma[100000], chunk(b"sRGB", b"\0")], 0)):
+                with open(place.path("in.png"), "wb") as file:
+                    file.write(b"\x89PNG\r\n\x1a\n" + parts[0] + b"".join(colours) + b"".join(parts[1:]))
+                for out in "out.png", "out.jpg", "out.tif", "out.webp":
+                    said = place.run("apply", "box size=3", place.path("in.png"), "-o", place.path(out), "--force").stderr
+                    wanted = lost and out != "out.png"
+                    frame.check(said.count("gamma and primaries") == said.count("\n") == wanted, f"{colours} to {out}: {said}")
+
+
 def test_resolution_turns_with_pixels():
     """By a filter, by EXIF, and by both, which is not at all."""
     with Here() as place:
