@@ -159,7 +159,8 @@ HONE_API hone_status hone_stream_create(hone_stream **out, hone_device *device, 
  * Destroys a stream and sets *stream to NULL; *stream may be NULL.
  *
  * Waits until the device no longer uses memory of the caller's. Frames in flight are no longer delivered:
- * call hone_stream_flush before if they matter. Threads: no other thread may use the stream.
+ * call hone_stream_flush before if they matter. Threads: no other thread may use the stream, except a
+ * callback that is running: this waits until it returns, and *stream stays what it is until then.
  */
 HONE_API void hone_stream_destroy(hone_stream **stream);
 

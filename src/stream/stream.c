@@ -213,11 +213,13 @@ static void destroy_plans(hone_stream *stream)
 void hone_stream_destroy(hone_stream **slot)
 {
     hone_stream *stream = slot ? *slot : NULL;
+    const bool is_here = stream && device_is_here(stream->device);
+    if (is_here)
+        join(stream); /* a callback that runs may take the stream from there */
     if (slot)
         *slot = NULL;
-    if (!stream || !device_is_here(stream->device))
+    if (!is_here)
         return;
-    join(stream);
     end_copiers(stream);
     hone_event_destroy(&stream->computed);
     wraps_destroy(stream);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { WIDTH = 96, HEIGHT = 40, FRAMES = 12, PAGE = 4096 };
 
@@ -418,6 +419,51 @@ TEST(a_stream_can_be_destroyed_with_frames_in_flight)
     destroy_in_flight(HONE_STREAM_AUTO);
     destroy_in_flight(HONE_STREAM_STAGED);
     hone_device_close(&device);
+}
+
+struct watched {
+    hone_stream *stream;
+    pthread_mutex_t lock;
+    pthread_cond_t begun;
+    bool runs;
+    uint64_t pushed; /* as it says at the end; 0: it was gone */
+};
+
+/* Runs for a while, in which the stream is being destroyed, and uses it at the end. */
+static void watch(void *user, const hone_stream_result *result)
+{
+    struct watched *watched = user;
+    hone_stream *volatile *stream = &watched->stream;
+    const struct timespec moment = {.tv_nsec = 1000000};
+    (void)result;
+    pthread_mutex_lock(&watched->lock);
+    watched->runs = true;
+    pthread_cond_signal(&watched->begun);
+    pthread_mutex_unlock(&watched->lock);
+    for (int i = 0; i < 200 && *stream; i++)
+        nanosleep(&moment, NULL);
+    watched->pushed = *stream ? stats_of(*stream).pushed : 0;
+}
+
+TEST(a_callback_has_its_stream_until_it_returns)
+{
+    struct watched watched = {.lock = PTHREAD_MUTEX_INITIALIZER, .begun = PTHREAD_COND_INITIALIZER};
+    unsigned char *in = pages(WIDTH * HEIGHT), *out = pages(WIDTH * HEIGHT);
+    hone_error error;
+    memset(in, 3, WIDTH * HEIGHT);
+    begin(false);
+    watched.stream = make("box", &gray, 1, (hone_stream_options){.callback = watch, .user = &watched});
+    CHECK_STATUS(hone_stream_push(watched.stream, &(hone_frame){.in = {in}, .out = {out}}, &error), HONE_OK);
+    pthread_mutex_lock(&watched.lock);
+    while (!watched.runs)
+        pthread_cond_wait(&watched.begun, &watched.lock);
+    pthread_mutex_unlock(&watched.lock);
+    hone_stream_destroy(&watched.stream);
+    CHECK_EQ(watched.pushed, 1);
+    CHECK(!watched.stream);
+    hone_device_close(&device);
+    free(in);
+    free(out);
 }
 
 TEST(the_ring_keeps_to_its_memory)
