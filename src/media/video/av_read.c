@@ -57,6 +57,13 @@ static bool is_stopped(const struct video_input *input)
 
 /* ---- Packets ---- */
 
+/* Text that is still shown when frames begin at `pts`, in the time of its stream. */
+static bool is_still_shown(const AVStream *stream, const AVPacket *packet, int64_t pts)
+{
+    const AVCodecDescriptor *codec = avcodec_descriptor_get(stream->codecpar->codec_id);
+    return codec && codec->props & AV_CODEC_PROP_TEXT_SUB && packet->duration > pts - packet->pts;
+}
+
 /* Drops what ends before the frames that are wanted can begin. */
 static void prune(struct video_input *input, int64_t pts)
 {
@@ -66,7 +73,8 @@ static void prune(struct video_input *input, int64_t pts)
         const AVPacket *packet = list->items[i]->packet;
         const AVStream *stream = input->format->streams[packet->stream_index];
         if (stream->disposition & AV_DISPOSITION_ATTACHED_PIC || packet->pts == AV_NOPTS_VALUE ||
-            av_compare_ts(packet->pts, stream->time_base, pts, input->stream->time_base) >= 0)
+            av_compare_ts(packet->pts, stream->time_base, pts, input->stream->time_base) >= 0 ||
+            is_still_shown(stream, packet, av_rescale_q(pts, input->stream->time_base, stream->time_base)))
             list->items[kept++] = list->items[i];
         else {
             input->held_bytes -= (uint64_t)packet->size;
@@ -85,9 +93,13 @@ static bool place_packet(const struct video_input *input, AVPacket *packet)
         return true;
     if (input->end != AV_NOPTS_VALUE && av_compare_ts(packet->pts, to, input->end, from) >= 0)
         return false;
-    const int64_t shift = av_rescale_q(input->shift, from, to);
-    if (input->options.first > 1 && packet->pts < shift)
-        return false;
+    const int64_t shift = av_rescale_q(input->shift, from, to), missed = shift - packet->pts;
+    if (input->options.first > 1 && missed > 0) {
+        if (!is_still_shown(stream, packet, shift))
+            return false;
+        packet->duration -= missed;
+        packet->pts = packet->dts = shift;
+    }
     packet->pts -= shift;
     if (packet->dts != AV_NOPTS_VALUE)
         packet->dts -= shift;

@@ -546,6 +546,21 @@ def test_frames_are_cut_out_with_their_sound():
         frame.check(f"has {len(whole)} frames" in result.stderr and not os.path.exists(place.path("no.mkv")), result.stderr)
 
 
+def test_text_that_is_shown_at_a_cut_stays_as_long():
+    """It begins before the first frame that is wanted, so it is shown from that on."""
+    with Here() as place:
+        with open(place.path("in.srt"), "w", encoding="utf-8") as file:
+            file.write("".join(f"{n}\n00:00:{begin},000 --> 00:00:{end},000\n{text}\n\n"
+                               for n, begin, end, text in ((1, "00", "01", "past"), (2, "01", "04", "at the cut"), (3, "04", "05", "later"))))
+        ffmpeg("-f", "lavfi", "-i", "testsrc2=size=96x64:rate=10:duration=6", "-i", place.path("in.srt"), "-pix_fmt", "yuv420p", "-c:v", "ffv1",
+               "-c:s", "srt", place.path("in.mkv"))
+        for out in "out.mkv", "out.mp4":
+            place.run("apply", "epsilon threshold=0 radius=1", place.path("in.mkv"), "-o", place.path(out), "--frames", "26-")  # from 2.5 s on
+            shown = ffmpeg("-i", place.path(out), "-map", "0:s", "-f", "srt", "-").decode().split("\n\n")
+            frame.check([part.split("\n")[1:] for part in shown if part.strip()] ==
+                        [["00:00:00,000 --> 00:00:01,500", "at the cut"], ["00:00:01,500 --> 00:00:02,500", "later"]], f"{out}: {shown}")
+
+
 def read_video_sized(path, width, height):
     data = ffmpeg("-i", path, "-map", "0:v:0", "-f", "rawvideo", "-fps_mode", "passthrough", "-pix_fmt", "yuv420p", "-")
     return np.frombuffer(data, "u1").reshape(-1, width * height * 3 // 2)
