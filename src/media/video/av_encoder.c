@@ -4,7 +4,9 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/text.h"
 
+#include <libavutil/mastering_display_metadata.h>
 #include <libavutil/opt.h>
 
 #include <string.h>
@@ -217,16 +219,57 @@ static void set_fields(AVCodecContext *encoder, const struct video_input *input)
         av_opt_set(encoder->priv_data, "x264-params", "bff=1", 0);
 }
 
+/* Of the first frame, or of its stream. */
+static const void *find_side_data(const struct video_input *input, enum AVFrameSideDataType of_frame,
+                                  enum AVPacketSideDataType of_stream)
+{
+    const AVFrameSideData *data = av_frame_get_side_data(input->sample, of_frame);
+    return data ? data->data : av_stream_get_side_data(input->stream, of_stream, NULL);
+}
+
+static unsigned in_parts(AVRational value, int parts)
+{
+    return (unsigned)av_rescale(value.num, parts, value.den ? value.den : 1);
+}
+
+/* What HDR was made for, in H.265's units of 0.00002 and of 0.0001 cd/m2. */
+static void add_brightness(struct text *to, const struct video_input *input)
+{
+    enum { COLOUR = 50000, LIGHT = 10000 };
+    const AVMasteringDisplayMetadata *m = find_side_data(input, AV_FRAME_DATA_MASTERING_DISPLAY_METADATA,
+                                                         AV_PKT_DATA_MASTERING_DISPLAY_METADATA);
+    const AVContentLightMetadata *light =
+        find_side_data(input, AV_FRAME_DATA_CONTENT_LIGHT_LEVEL, AV_PKT_DATA_CONTENT_LIGHT_LEVEL);
+    if (m && m->has_primaries && m->has_luminance) {
+        static const char colours[] = "RGB";
+        static const int order[] = {1, 2, 0};
+        text_add(to, ":master-display=");
+        for (size_t i = 0; i < COUNT_OF(order); i++)
+            text_add(to, "%c(%u,%u)", colours[order[i]], in_parts(m->display_primaries[order[i]][0], COLOUR),
+                     in_parts(m->display_primaries[order[i]][1], COLOUR));
+        text_add(to, "WP(%u,%u)L(%u,%u)", in_parts(m->white_point[0], COLOUR),
+                 in_parts(m->white_point[1], COLOUR), in_parts(m->max_luminance, LIGHT),
+                 in_parts(m->min_luminance, LIGHT));
+    }
+    if (light)
+        text_add(to, ":max-cll=%u,%u", light->MaxCLL, light->MaxFALL);
+}
+
 /* x265 writes to stderr by itself unless it is told not to. It takes single fields, of which each is then
  * what the first is not. */
-static void set_x265(AVCodecContext *encoder, const struct video_input *input)
+static hone_status set_x265(AVCodecContext *encoder, const struct video_input *input, hone_error *error)
 {
-    if (strcmp(encoder->codec->name, "libx265") == 0)
-        av_opt_set(encoder->priv_data, "x265-params",
-                   !encoder_is_given_fields(input)  ? "log-level=none"
-                   : input->sample->top_field_first ? "log-level=none:interlace=tff"
-                                                    : "log-level=none:interlace=bff",
-                   0);
+    struct text parameters = {0};
+    if (strcmp(encoder->codec->name, "libx265") != 0)
+        return HONE_OK;
+    text_add(&parameters, "log-level=none");
+    if (encoder_is_given_fields(input))
+        text_add(&parameters, ":interlace=%s", input->sample->top_field_first ? "tff" : "bff");
+    add_brightness(&parameters, input);
+    av_opt_set(encoder->priv_data, "x265-params", text_view(&parameters), 0);
+    const hone_status status = parameters.failed ? error_memory(error, "an encoder") : HONE_OK;
+    text_finish(&parameters);
+    return status;
 }
 
 static hone_status set_preset(AVCodecContext *encoder, const char *asked, hone_error *error)
@@ -287,6 +330,6 @@ hone_status encoder_open(AVCodecContext **out, struct times *times, const struct
         encoder->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
     set_quality(encoder, find_known(codec), r->options->quality);
     set_fields(encoder, r->like);
-    set_x265(encoder, r->like);
+    TRY(set_x265(encoder, r->like, error));
     return start(encoder, r, error);
 }

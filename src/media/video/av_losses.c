@@ -168,9 +168,12 @@ int losses_avoid(AVStream *to, const AVFrame *frame)
                                      AV_FRAME_DATA_CONTENT_LIGHT_LEVEL);
 }
 
-static bool loses_brightness(const struct encoder_request *r, const AVStream *stream)
+/* x265 is told, and writes it into the stream. */
+static bool loses_brightness(const struct encoder_request *r, const AVCodecContext *encoder,
+                             const AVStream *stream)
 {
-    return (side_data(stream, AV_PKT_DATA_MASTERING_DISPLAY_METADATA) ||
+    return strcmp(encoder->codec->name, "libx265") != 0 &&
+           (side_data(stream, AV_PKT_DATA_MASTERING_DISPLAY_METADATA) ||
             side_data(stream, AV_PKT_DATA_CONTENT_LIGHT_LEVEL)) &&
            !is_one_of(r->muxer, "matroska webm mp4 mov");
 }
@@ -260,9 +263,9 @@ void losses_tell(const struct encoder_request *r, const AVCodecContext *encoder,
     if (loses_shape(encoder))
         tell(r, "the shape of pixels is lost, because MPEG-1 and MPEG-2 have codes for a few shapes only",
              "--codec h264 keeps it where the format holds that, such as .mp4, .mkv and .ts");
-    if (loses_brightness(r, stream))
+    if (loses_brightness(r, encoder, stream))
         tell(r, "the brightness that HDR was made for (mastering display, content light level) is lost",
-             ".mkv, .mp4 and .mov hold it");
+             ".mkv, .mp4 and .mov hold it, and --codec libx265 keeps it");
     tell_dolby_vision(r);
     if (loses_projection(r, stream))
         tell(r, "how the pictures are to be shown (a view all around, or one for each eye) is lost",

@@ -496,7 +496,7 @@ def test_what_is_lost_silently_elsewhere_is_named():
         frame.check(ratio == "16:9" and not result.stderr, f"{ratio} {result.stderr}")
         for name, lost, out, kept, *codec in (("shape.mkv", "shape of pixels", "f.ts", "f.mkv"), ("turned.mp4", "rotation", "a.mkv", "a.mp4"), ("alpha.mkv", "alpha", "b.mp4", "b.webm"),
                                               ("full.mkv", "full range", "c.mpg", "c.mkv"),
-                                              ("hdr.mkv", "mastering display", "d.ts", "d.mp4", "--codec", "hevc"),
+                                              ("hdr.mkv", "mastering display", "d.ts", "d.mp4", "--codec", "h264"),
                                               ("varying.mkv", "constant rate", "e.y4m", "e.mkv")):
             result = place.run("apply", "box size=3", place.path(name), "-o", place.path(out), *codec)
             frame.check(result.stderr.count(lost) == 1 and f"'{place.path(out)}'" in result.stderr, f"{name}: {result.stderr}")
@@ -505,6 +505,19 @@ def test_what_is_lost_silently_elsewhere_is_named():
         stream = probe(place.path("d.mp4"), "-show_streams")["streams"][0]
         frame.check([(d.get("max_luminance"), d.get("max_content")) for d in stream.get("side_data_list", [])] ==
                     [("10000000/10000", None), (None, 1000)], f"{stream}")
+
+
+def test_hevc_tells_what_hdr_was_made_for():
+    """In the stream itself, whether the frames of the input tell it or its file."""
+    with Here() as place:
+        ffmpeg("-f", "lavfi", "-i", "testsrc=size=96x64:rate=25:duration=0.2", "-c:v", "libx265", "-pix_fmt", "yuv420p10le", "-x265-params", HDR, place.path("hdr.mkv"))
+        place.run("apply", "box size=3", place.path("hdr.mkv"), "-o", place.path("plain.mkv"), "--codec", "ffv1")
+        found = {}
+        for name, out in ("hdr.mkv", None), ("hdr.mkv", "a.ts"), ("plain.mkv", "b.ts"):
+            said = place.run("apply", "box size=3", place.path(name), "-o", place.path(out), "--codec", "hevc").stderr if out else ""
+            first = probe(place.path(out or name), "-select_streams", "v", "-read_intervals", "%+#1", "-show_frames")["frames"][0]
+            found[out] = [data for data in first["side_data_list"] if "Mastering" in data["side_data_type"] or "light level" in data["side_data_type"]]
+            frame.check(len(found[None]) == 2 and found[out] == found[None] and not said, f"{name}: {found} {said}")
 
 
 def test_encoders_say_nothing_by_themselves():
