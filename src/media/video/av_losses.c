@@ -189,6 +189,20 @@ static void tell_dolby_vision(const struct encoder_request *r)
                                                  : "without it the pictures have wrong colours");
 }
 
+/* ---- Closed captions ---- */
+
+static void tell_captions(const struct encoder_request *r, const AVCodecContext *encoder)
+{
+    char lost[160];
+    if (!av_frame_get_side_data(r->like->sample, AV_FRAME_DATA_A53_CC) ||
+        encoder->codec_id == AV_CODEC_ID_H264 || encoder->codec_id == AV_CODEC_ID_MPEG2VIDEO)
+        return;
+    snprintf(lost, sizeof lost,
+             "closed captions in the frames are lost, because the encoder %s here does not write them",
+             encoder->codec->name);
+    tell(r, lost, "--codec h264 and mpeg2video keep them where the format holds these");
+}
+
 /* ---- Projection ---- */
 
 static bool loses_projection(const struct encoder_request *r, const AVStream *stream)
@@ -267,6 +281,7 @@ void losses_tell(const struct encoder_request *r, const AVCodecContext *encoder,
         tell(r, "the brightness that HDR was made for (mastering display, content light level) is lost",
              ".mkv, .mp4 and .mov hold it, and --codec libx265 keeps it");
     tell_dolby_vision(r);
+    tell_captions(r, encoder);
     if (loses_projection(r, stream))
         tell(r, "how the pictures are to be shown (a view all around, or one for each eye) is lost",
              "a name that ends with .mp4 or .mkv keeps it");

@@ -507,6 +507,26 @@ def test_what_is_lost_silently_elsewhere_is_named():
                     [("10000000/10000", None), (None, 1000)], f"{stream}")
 
 
+def captions_of(path):
+    """Frames that have some."""
+    shown = probe(path, "-select_streams", "v", "-show_frames")["frames"]
+    return [any("A53" in data["side_data_type"] for data in one.get("side_data_list", [])) for one in shown]
+
+
+def test_closed_captions_stay_or_are_named():
+    """As user data of MPEG-2 (ATSC A/53), in front of the first slice of each picture."""
+    with Here() as place:
+        data = ffmpeg("-f", "lavfi", "-i", "testsrc=size=96x64:rate=25:duration=0.2", "-pix_fmt", "yuv420p", "-c:v", "mpeg2video", "-f", "mpeg2video", "-")
+        slice_start, captions = b"\0\0\1\1", b"\0\0\1\xb2GA94\3\x41\xff\xfc\xa0\xa1\xff"
+        ffmpeg("-fflags", "+genpts", "-r", "25", "-f", "mpegvideo", "-i", "-", "-c", "copy", place.path("in.mkv"),
+               data=data.replace(slice_start, captions + slice_start))
+        frame.check(captions_of(place.path("in.mkv")) == [True] * 5, "the input has none")
+        for out, codec in (("a.ts", "h264"), ("a.mkv", "mpeg2video"), ("b.mkv", "hevc"), ("b.webm", "vp9")):
+            said = place.run("apply", "box size=3", place.path("in.mkv"), "-o", place.path(out), "--codec", codec).stderr
+            kept = out[0] == "a"
+            frame.check(captions_of(place.path(out)) == [kept] * 5 and said.count("closed captions") == said.count("\n") == (not kept), f"{codec}: {said}")
+
+
 def test_hevc_tells_what_hdr_was_made_for():
     """In the stream itself, whether the frames of the input tell it or its file."""
     with Here() as place:
