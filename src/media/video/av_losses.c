@@ -189,6 +189,14 @@ static void tell_dolby_vision(const struct encoder_request *r)
                                                  : "without it the pictures have wrong colours");
 }
 
+/* HDR10+ says frame by frame what Dolby Vision says in its own way. */
+static void tell_dynamic(const struct encoder_request *r)
+{
+    if (av_frame_get_side_data(r->like->sample, AV_FRAME_DATA_DYNAMIC_HDR_PLUS))
+        tell(r, "HDR10+ is lost, because no encoder here writes it",
+             "the pictures can be shown without, as HDR10");
+}
+
 /* ---- Closed captions ---- */
 
 static void tell_captions(const struct encoder_request *r, const AVCodecContext *encoder)
@@ -281,6 +289,7 @@ void losses_tell(const struct encoder_request *r, const AVCodecContext *encoder,
         tell(r, "the brightness that HDR was made for (mastering display, content light level) is lost",
              ".mkv, .mp4 and .mov hold it, and --codec libx265 keeps it");
     tell_dolby_vision(r);
+    tell_dynamic(r);
     tell_captions(r, encoder);
     if (loses_projection(r, stream))
         tell(r, "how the pictures are to be shown (a view all around, or one for each eye) is lost",

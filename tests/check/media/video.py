@@ -527,6 +527,31 @@ def test_closed_captions_stay_or_are_named():
             frame.check(captions_of(place.path(out)) == [kept] * 5 and said.count("closed captions") == said.count("\n") == (not kept), f"{codec}: {said}")
 
 
+def with_dynamic_hdr(stream):
+    """HEVC of which each picture has a message of HDR10+ (SMPTE ST 2094-40) in front."""
+    fields = (1, 2), (0, 27), (0, 1), *[(5000, 17)] * 4, (0, 4), (0, 10), (0, 1), (0, 1), (0, 1)  # of one window
+    bits = "".join(f"{value:0{size}b}" for value, size in fields)
+    body = int(bits.ljust(-(-len(bits) // 8) * 8, "0"), 2).to_bytes(-(-len(bits) // 8), "big")
+    data = b"\xb5\0\x3c\0\1\4\1" + body
+    message = b"\x4e\1" + bytes((4, len(data))) + data + b"\x80"
+    message = re.sub(rb"\0\0(?=[\0-\3])", lambda _: b"\0\0\3", message)
+    units = re.split(b"\0?\0\0\1", stream)[1:]
+    return b"".join(b"\0\0\1" + (message + b"\0\0\1" if unit[0] >> 1 < 32 else b"") + unit for unit in units)
+
+
+def test_dynamic_hdr_is_named():
+    with Here() as place:
+        stream = ffmpeg("-f", "lavfi", "-i", "testsrc=size=96x64:rate=25:duration=0.2", "-c:v", "libx265", "-pix_fmt", "yuv420p10le", "-x265-params", HDR,
+                        "-f", "hevc", "-")
+        for name, data, told in (("hdr.hevc", stream, 0), ("plus.hevc", with_dynamic_hdr(stream), 1)):
+            with open(place.path(name), "wb") as file:
+                file.write(data)
+            shown = probe(place.path(name), "-show_frames")["frames"]
+            frame.check(len(shown) == 5 and sum("SMPTE2094-40" in str(one) for one in shown) == 5 * told, f"{shown}")
+            said = place.run("apply", "box size=3", place.path(name), "-o", place.path("out.mkv"), "--codec", "hevc", "--force").stderr
+            frame.check(said.count("HDR10+ is lost") == said.count("\n") == told, said)
+
+
 def test_hevc_tells_what_hdr_was_made_for():
     """In the stream itself, whether the frames of the input tell it or its file."""
     with Here() as place:
