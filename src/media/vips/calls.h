@@ -52,6 +52,7 @@
     X(vips_image_new) \
     X(vips_image_new_from_file) \
     X(vips_image_new_from_memory) \
+    X(vips_image_new_from_memory_copy) \
     X(vips_image_new_from_source) \
     X(vips_image_pipelinev) \
     X(vips_image_remove) \
@@ -67,6 +68,7 @@
     X(vips_jpegsave_target) \
     X(vips_maplut) \
     X(vips_operation_block_set) \
+    X(vips_orimage) \
     X(vips_pngsave_target) \
     X(vips_rad2float) \
     X(vips_ref_string_get_type) \
@@ -187,6 +189,7 @@ const struct vips_calls *vips_calls(void);
 #define vips_image_new (vips_calls()->vips_image_new)
 #define vips_image_new_from_file (vips_calls()->vips_image_new_from_file)
 #define vips_image_new_from_memory (vips_calls()->vips_image_new_from_memory)
+#define vips_image_new_from_memory_copy (vips_calls()->vips_image_new_from_memory_copy)
 #define vips_image_new_from_source (vips_calls()->vips_image_new_from_source)
 #define vips_image_pipelinev (vips_calls()->vips_image_pipelinev)
 #define vips_image_remove (vips_calls()->vips_image_remove)
@@ -202,6 +205,7 @@ const struct vips_calls *vips_calls(void);
 #define vips_jpegsave_target (vips_calls()->vips_jpegsave_target)
 #define vips_maplut (vips_calls()->vips_maplut)
 #define vips_operation_block_set (vips_calls()->vips_operation_block_set)
+#define vips_orimage (vips_calls()->vips_orimage)
 #define vips_pngsave_target (vips_calls()->vips_pngsave_target)
 #define vips_rad2float (vips_calls()->vips_rad2float)
 #define vips_ref_string_get_type (vips_calls()->vips_ref_string_get_type)

@@ -50,52 +50,6 @@ static struct chain follow_chain(const struct media_input *input)
     return chain;
 }
 
-/* ---- GIF: blocks, of which the last one is a mark ---- */
-
-static bool get_bytes(const struct media_input *input, uint64_t at, void *bytes, size_t count)
-{
-    return file_read_at(input->fd, bytes, count, (off_t)at) == (ssize_t)count;
-}
-
-/* Bytes of a table of colours that follows these flags. */
-static unsigned colour_bytes(unsigned flags)
-{
-    return flags & 0x80 ? 3u << ((flags & 7) + 1) : 0;
-}
-
-/* From the first of some sub-blocks to what follows the empty one that ends them. */
-static bool pass_sub_blocks(const struct media_input *input, uint64_t *at)
-{
-    unsigned char length;
-    do {
-        if (!get_bytes(input, *at, &length, 1))
-            return false;
-        *at += 1u + length;
-    } while (length);
-    return true;
-}
-
-static bool is_cut_gif(const struct media_input *input)
-{
-    enum { HEADER = 13, HEADER_FLAGS = 10, IMAGE = 10, IMAGE_FLAGS = 9 };
-    const unsigned char extension = 0x21, picture = 0x2c;
-    unsigned char head[HEADER];
-    if (!get_bytes(input, 0, head, HEADER))
-        return true;
-    for (uint64_t at = HEADER + colour_bytes(head[HEADER_FLAGS]);;) {
-        if (!get_bytes(input, at, head, 1))
-            return true;
-        if (head[0] != extension && head[0] != picture)
-            return false; /* the end, or what a decoder has to judge */
-        if (head[0] == picture && !get_bytes(input, at, head, IMAGE))
-            return true;
-        /* a picture's data begin with the length of their codes, an extension's with its kind */
-        at += head[0] == picture ? IMAGE + colour_bytes(head[IMAGE_FLAGS]) + 1 : 2;
-        if (!pass_sub_blocks(input, &at))
-            return true;
-    }
-}
-
 static hone_status tell_cut(const struct media_input *input, hone_error *error)
 {
     if (!input->options.accept_damaged)
@@ -127,7 +81,7 @@ hone_status vips_check_end(const struct media_input *input, unsigned pages, hone
     struct chain chain = {0};
     if (strcmp(format, "TIFF") == 0)
         chain = follow_chain(input);
-    if (chain.cut || (strcmp(format, "GIF") == 0 && is_cut_gif(input)))
+    if (chain.cut || (strcmp(format, "GIF") == 0 && vips_is_cut_gif(input)))
         return tell_cut(input, error);
     return all && !chain.loops && chain.count > pages ? tell_missing(input, &chain, pages, error) : HONE_OK;
 }

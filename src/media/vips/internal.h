@@ -40,6 +40,11 @@ void vips_tell_pages(const struct media_input *input);
 /* The ImageDescription of the first page of a TIFF; empty where there is none. */
 void vips_first_description(const struct media_input *input, struct text *text);
 
+/* gif.c */
+bool vips_is_cut_gif(const struct media_input *input);
+/* What no frame covers becomes the background. False: libvips says why. */
+bool vips_fill_gif(const struct media_input *input, VipsImage **image);
+
 /* png.c: the frames of an animation, or 1. */
 unsigned vips_count_png(const struct media_input *input);
 

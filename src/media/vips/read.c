@@ -432,7 +432,7 @@ static hone_status examine(struct media_input *input, VipsImage **image, hone_er
     if (status)
         return status;
     input->orientation = (unsigned)vips_image_get_orientation(*image);
-    if (!vips_to_colours(input, image))
+    if (!vips_to_colours(input, image) || !vips_fill_gif(input, image))
         return vips_bad(input, "its colours cannot be converted", "", error);
     status = describe(input, *image, error);
     return status ? status : vips_keep_metadata(input, *image, error);

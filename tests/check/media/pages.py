@@ -393,6 +393,38 @@ def test_animations_stay_animations():
         frame.check(gif_times(place.path("again.gif"))[0] == times[0], f"from WebP: {gif_times(place.path('again.gif'))}")
 
 
+def plain_gif(background, shown):
+    """Of 8x8 pixels and four colours, nothing transparent; what is shown are (left, top, width, height, colour, disposal)."""
+    data = b"GIF89a" + struct.pack("<4H", 8, 8, 0xf1 | background << 8, 0)[:7] + bytes((255, 0, 0, 0, 255, 0, 0, 0, 255, 255, 255, 255))
+    for left, top, width, height, colour, disposal in shown:
+        codes, packed = [code for _ in range(width * height) for code in (4, colour)] + [5], 0  # 4 begins anew, 5 ends
+        for place, code in enumerate(codes):
+            packed |= code << 3 * place
+        packed = packed.to_bytes(len(codes) * 3 // 8 + 1, "little")
+        data += b"!\xf9\4" + struct.pack("<BHBB", disposal << 2, 10, 0, 0) + b"," + struct.pack("<4HB", left, top, width, height, 0)
+        data += b"\2" + bytes((len(packed),)) + packed + b"\0"
+    return data + b";"
+
+
+def test_what_no_frame_of_a_gif_covers_is_the_background():
+    """As ImageMagick shows it, where nothing is transparent."""
+    partial = ((2, 2, 3, 3, 1, 1), (0, 0, 4, 4, 2, 1)), ((2, 2, 3, 3, 1, 3), (0, 0, 2, 2, 2, 3), (6, 6, 2, 2, 3, 1), (0, 4, 2, 2, 2, 0)), ((6, 6, 2, 2, 1, 0),)
+    with Here() as place:
+        for background in 0, 2:
+            for shown in (*partial, ((0, 0, 8, 8, 1, 1), (0, 0, 4, 4, 2, 3), (4, 4, 2, 2, 3, 0))):
+                with open(place.path("in.gif"), "wb") as file:
+                    file.write(plain_gif(background, shown))
+                wanted = frames(place.path("in.gif"), 8, 8)
+                frame.check(len(wanted) == len(shown), f"{shown}: ImageMagick sees {len(wanted)} frames")
+                place.run("apply", "box size=1", place.path("in.gif"), "-o", place.path("out.tif"), "--force")
+                got = [page.asarray() for page in tifffile.TiffFile(place.path("out.tif")).pages]
+                frame.check(np.array_equal(np.stack(got), wanted), f"background {background}, {shown}: other pixels")
+                if len(shown) > 2:
+                    place.run("apply", "box size=1", place.path("in.gif"), "-o", place.path("out.tif"), "--force", "--pages", "2-3")
+                    got = [page.asarray() for page in tifffile.TiffFile(place.path("out.tif")).pages]
+                    frame.check(np.array_equal(np.stack(got), wanted[1:3]), f"background {background}, {shown}: other pixels of pages 2 and 3")
+
+
 def test_short_times_of_webp_stay():
     with Here() as place:
         make_gif(place.path("in.gif"))
