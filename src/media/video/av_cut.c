@@ -165,7 +165,14 @@ bool cut_is_past_gif(const struct video_input *input)
 }
 
 /* Objects of ASF begin with 16 bytes that name them and 8 of their size. */
-enum { ASF_SIZE = 16, ASF_OBJECT = 24, ASF_HEADER = 30, ASF_DATA = 50, ASF_PROPERTIES = 100 };
+enum {
+    ASF_SIZE = 16,
+    ASF_OBJECT = 24,
+    ASF_HEADER = 30,
+    ASF_DATA = 50,
+    ASF_PROPERTIES = 100,
+    MOST_OBJECTS = 1000
+};
 
 /* Where the packets end that a header of so many bytes lists; 0: it lists none, as where they are sent while
  * they are made. */
@@ -187,8 +194,8 @@ bool cut_lacks_packets(const struct video_input *input)
         file_read_at(fd, object, ASF_HEADER, 0) != ASF_HEADER)
         return false;
     const uint64_t header = little_endian(object + ASF_SIZE, 8), length = (uint64_t)info.st_size;
-    uint64_t size = 0;
-    for (uint64_t at = ASF_HEADER; at < header && header < length; at += size) {
+    uint64_t at = ASF_HEADER, size = 0;
+    for (int i = 0; i < MOST_OBJECTS && at < header && header < length; i++, at += size) {
         if (file_read_at(fd, object, sizeof object, (off_t)at) != sizeof object)
             return false;
         if (memcmp(object, name, sizeof name) == 0)
