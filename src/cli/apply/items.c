@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -56,6 +57,14 @@ static char *join(const char *folder, const char *name, const char *format)
     if (format)
         text_add(&path, "%s%s", format[0] == '.' ? "" : ".", format);
     return text_take(&path);
+}
+
+/* In the format that was asked for (NULL: that of the input). PBM holds no gray, which its pixels become. */
+static char *join_output(const char *folder, const char *name, const char *format)
+{
+    const char *dot = strrchr(base_name(name), '.');
+    const bool is_pbm = dot && strcasecmp(dot, ".pbm") == 0;
+    return join(folder, name, !format && is_pbm ? ".pgm" : format);
 }
 
 /* A name that says the format, as those of files do. */
@@ -104,7 +113,7 @@ static hone_status add_folder(struct items *items, const struct items_request *r
             status = add_other(items, folder, list.names[i], error);
         else
             status = add_item(items, join(folder, list.names[i], NULL),
-                              join(request->output, list.names[i], request->format), error);
+                              join_output(request->output, list.names[i], request->format), error);
     for (size_t i = 0; i < others.count && !status; i++)
         status = add_other(items, folder, others.names[i], error);
     folder_list_finish(&list);
@@ -121,7 +130,7 @@ static hone_status add_folder(struct items *items, const struct items_request *r
 static char *name_in_sequence(const struct items *items, const struct items_request *request,
                               const char *input, uint64_t number)
 {
-    return items->to_folder ? join(request->output, base_name(input), request->format)
+    return items->to_folder ? join_output(request->output, base_name(input), request->format)
                             : sequence_name(request->output, number);
 }
 
@@ -180,7 +189,7 @@ static hone_status add_input(struct items *items, const struct items_request *re
     if (is_folder(input))
         return add_folder(items, request, input, error);
     return add_item(items, mem_copy_text(input),
-                    items->to_folder ? join(request->output, base_name(input), request->format)
+                    items->to_folder ? join_output(request->output, base_name(input), request->format)
                                      : mem_copy_text(request->output),
                     error);
 }

@@ -137,6 +137,22 @@ def test_what_is_left_out_is_named_once():
         frame.check("leads nowhere" in reasons["dangling.pgm"] and "pipe" in reasons["fifo.pgm"] and ".nef" in reasons["z.nef"], f"{reasons}")
 
 
+def test_pictures_of_black_and_white_become_gray():
+    """PBM cannot hold the result; one whose name is taken then is a clash as any other."""
+    with Place() as place:
+        folder = folder_of_pictures(place, ("a.pgm",))
+        for name in "b.pbm", "C.PBM":
+            with open(os.path.join(folder, name), "wb") as file:
+                file.write(b"P4 8 2\n\xf0\x0f")
+        place.run("apply", "box width=3 height=1", folder, "-o", place.path("out/"))
+        frame.check(sorted(os.listdir(place.path("out"))) == ["C.pgm", "a.pgm", "b.pgm"], f"{os.listdir(place.path('out'))}")
+        frame.check(read(place.path("out", "b.pgm")).endswith(bytes((0, 0, 0, 85, 170, 255, 255, 255, 255, 255, 255, 170, 85, 0, 0, 0))),
+                    f"{read(place.path('out', 'b.pgm'))}")
+        os.rename(os.path.join(folder, "b.pbm"), os.path.join(folder, "a.pbm"))
+        result = place.any("apply", "box", folder, "-o", place.path("other/"))
+        frame.check(result.returncode and "a.pgm" in result.stderr, f"{result.returncode}: {result.stderr}")
+
+
 def test_links_to_folders_are_told():
     with Place() as place:
         folder = folder_of_pictures(place, ("a.pgm",))
