@@ -347,7 +347,7 @@ static const struct variant variants[] = {
      .specialised = "the grid's step, which changes where sigma doubles, sets what stays in registers",
      .tunables = {GRID_TUNABLES,
                   {"DEEP", TUNABLE_DEFINE, "8 4 16", "work-items that filter down, one below the other"},
-                  {"WG_X", TUNABLE_LAUNCH, "64 32 128 256", "work-group width of the other passes"}},
+                  {"WG_X", TUNABLE_LAUNCH, "64 32 128 256", "work-group width of the last pass"}},
      .constraints = {GRID_CONSTRAINTS, "256*(8*DEEP + 32) <= LMEM"},
      .defines = {"STEP=GRID_STEP", "PHI=floats5:4*GRID_STEP", "WITH_PTX=PTX*(1 + (SM >= 80))"},
      .scratch = {GATHER_SCRATCH, {.bytes = "4*C*" GRID_COLUMNS "*" GATHERED_ROWS}},
