@@ -85,6 +85,14 @@ static bool too_many_axes(const char *role, Py_ssize_t ndim)
     return false;
 }
 
+/* Strides of memory in which the last index changes fastest. */
+static void tight_strides(struct memory *memory)
+{
+    Py_ssize_t stride = (Py_ssize_t)hone_type_size(memory->type);
+    for (int i = memory->ndim; i-- > 0; stride *= memory->shape[i])
+        memory->strides[i] = stride;
+}
+
 static bool from_buffer(PyObject *object, bool writable, const char *role, struct memory *memory,
                         struct owner *owner)
 {
@@ -108,19 +116,12 @@ static bool from_buffer(PyObject *object, bool writable, const char *role, struc
     memory->data = buffer->buf;
     memory->ndim = buffer->ndim;
     memory->readonly = buffer->readonly;
-    for (int i = 0; i < buffer->ndim; i++) {
+    for (int i = 0; i < buffer->ndim; i++)
         memory->shape[i] = buffer->shape[i];
+    tight_strides(memory);
+    for (int i = 0; buffer->strides && i < buffer->ndim; i++) /* those of ctypes give none, asked or not */
         memory->strides[i] = buffer->strides[i];
-    }
     return true;
-}
-
-/* Strides of memory in which the last index changes fastest. */
-static void tight_strides(struct memory *memory)
-{
-    Py_ssize_t stride = (Py_ssize_t)hone_type_size(memory->type);
-    for (int i = memory->ndim; i-- > 0; stride *= memory->shape[i])
-        memory->strides[i] = stride;
 }
 
 static bool read_sizes(PyObject *tuple, const char *role, int *count, Py_ssize_t *sizes)
@@ -184,18 +185,33 @@ static bool interface_data(PyObject *data, bool writable, const char *role, stru
     return true;
 }
 
-/* Whether a buffer that stands for the data is as long as the shape says. */
-static bool interface_fits(const struct memory *memory, const struct owner *owner, const char *role)
+/* Whether all elements lie in the buffer that stands for the data, if one does. */
+static bool interface_fits(const struct memory *memory, const struct owner *owner, Py_ssize_t offset,
+                           const char *role)
 {
-    size_t need = hone_type_size(memory->type);
-    for (int i = 0; i < memory->ndim; i++)
-        if (memory->shape[i] < 0 || __builtin_mul_overflow(need, (size_t)memory->shape[i], &need))
-            need = SIZE_MAX;
-    if (!owner->buffer.obj || need <= (size_t)owner->buffer.len)
+    Py_ssize_t first = offset, last = offset, reach = 0;
+    bool fits = true;
+    if (!owner->buffer.obj)
+        return true;
+    for (int i = 0; i < memory->ndim && fits; i++) {
+        const Py_ssize_t steps = memory->shape[i] > 0 ? memory->shape[i] - 1 : 0;
+        fits = memory->shape[i] >= 0 && !__builtin_mul_overflow(steps, memory->strides[i], &reach);
+        Py_ssize_t *end = reach < 0 ? &first : &last;
+        fits = fits && !__builtin_add_overflow(*end, reach, end);
+    }
+    if (fits && first >= 0 && last <= owner->buffer.len - (Py_ssize_t)hone_type_size(memory->type))
         return true;
     errors_usage("%s: its __array_interface__ gives %zd bytes for a shape that takes more", role,
                  owner->buffer.len);
     return false;
+}
+
+/* Where the first element lies in the buffer that stands for the data. */
+static bool interface_offset(PyObject *interface, const struct owner *owner, Py_ssize_t *offset)
+{
+    PyObject *number = PyDict_GetItemString(interface, "offset");
+    *offset = number && owner->buffer.obj ? PyLong_AsSsize_t(number) : 0;
+    return !PyErr_Occurred();
 }
 
 /* The attribute as a new reference, or NULL, also for any reason not to have one. */
@@ -251,12 +267,18 @@ static bool from_interface(PyObject *interface, PyObject *object, bool writable,
     owner->object = object;
     Py_INCREF(object);
     int count = memory->ndim;
-    if (!strides || strides == Py_None || owner->buffer.obj)
+    Py_ssize_t offset;
+    if (!interface_offset(interface, owner, &offset))
+        return false;
+    if (!strides || strides == Py_None)
         tight_strides(memory);
     else if (!read_sizes(strides, role, &count, memory->strides) || count != memory->ndim)
         return PyErr_Occurred() ? false
                                 : (errors_usage("%s: as many strides as axes are needed", role), false);
-    return interface_fits(memory, owner, role);
+    if (!interface_fits(memory, owner, offset, role))
+        return false;
+    memory->data += offset;
+    return true;
 }
 
 /* Whether the tensor is where the CPU can read it; asked before the capsule, which may copy. */

@@ -2,6 +2,7 @@
 """What is taken as an image, axes, out=, and what is copied."""
 
 import array
+import ctypes
 
 import numpy
 import pytest
@@ -61,6 +62,26 @@ def test_interface_with_bytes_as_pillow_gives_it(gray):
     assert numpy.array_equal(hone.box(image, size=3), plain(gray))
     with pytest.raises(hone.UsageError, match="takes more"):
         hone.box(OnlyInterface(gray, data=b"short", strides=None))
+
+
+def test_interface_with_a_part_of_a_buffer(gray):
+    part = gray[50:3:-2, 5:30:3]
+    image = OnlyInterface(part, data=gray.tobytes(), offset=50 * 83 + 5)
+    assert numpy.array_equal(hone.box(image, size=3), plain(part))
+    for change in ({"offset": -1}, {"offset": 0}, {"offset": 61 * 83}, {"strides": (1 << 62, 1 << 62)}):
+        with pytest.raises(hone.UsageError, match="takes more"):
+            hone.box(OnlyInterface(part, **{"data": gray.tobytes(), "offset": 50 * 83 + 5, **change}))
+
+
+@pytest.mark.parametrize("kind", [ctypes.c_uint8, ctypes.c_uint16, ctypes.c_int16, ctypes.c_float])
+def test_ctypes(random, kind):
+    """Their buffers have no strides."""
+    image = ((kind * 12) * 10)()
+    values = numpy.ctypeslib.as_array(image)
+    values[:] = random.integers(0, 256, values.shape)
+    assert numpy.array_equal(hone.transpose(image), values.T)
+    out = ((kind * 10) * 12)()
+    assert hone.transpose(image, out=out) is out and numpy.array_equal(numpy.ctypeslib.as_array(out), values.T)
 
 
 def test_pillow(gray, colour):
