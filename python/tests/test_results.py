@@ -34,6 +34,15 @@ def test_convolve_takes_an_array(random, flip):
                              hone.convolve(image, kernel=kernel, flip=flip))
 
 
+def test_convolve_takes_its_largest_array_as_it_is(random):
+    image = random.random((40, 50), dtype=numpy.float32)
+    kernel = random.standard_normal((31, 31))
+    wanted = ndimage.correlate(image.astype("f8"), kernel, mode="nearest")
+    assert abs(hone.convolve(image, kernel=kernel) - wanted).max() <= 4e-6 * abs(kernel).sum()
+    with pytest.raises(hone.UsageError, match="each side is 1 to 31"):
+        hone.convolve(image, kernel=random.standard_normal((63, 63)))
+
+
 def test_sobel_is_opencvs(gray):
     cv2 = pytest.importorskip("cv2")
     wanted = cv2.Sobel(gray, cv2.CV_16S, 1, 0, ksize=3, borderType=cv2.BORDER_REPLICATE)

@@ -12,14 +12,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_WORD = 4096 };
+enum { MAX_WORD = 1 << 17 }; /* the largest kernel of a convolution, with 17 digits a weight, is a fifth */
 
 struct reader {
     const char *whole, *at;
-    char *word;     /* MAX_WORD bytes: the last word read */
+    char *word;     /* the last word read: with room for the whole text, at most MAX_WORD bytes */
     uint32_t given; /* the parameters of this filter that were there already */
     hone_error *error;
 };
+
+static struct reader reader_of(const char *text, hone_error *error)
+{
+    const size_t length = strlen(text) + 1;
+    char *word = mem_new(length < MAX_WORD ? length : MAX_WORD, 1);
+    return (struct reader){.whole = text, .at = text, .word = word, .error = error};
+}
 
 /* As much of the text as leaves room for what is wrong with it. */
 struct excerpt {
@@ -240,7 +247,7 @@ hone_status hone_chain_parse(hone_chain **out, const char *text, hone_error *err
         return error_usage(error, "hone_chain_parse needs a text and a place for the chain");
     *out = NULL;
     hone_chain *chain = mem_new(1, sizeof *chain);
-    struct reader reader = {.whole = text, .at = text, .word = mem_new(MAX_WORD, 1), .error = error};
+    struct reader reader = reader_of(text, error);
     hone_status status = HONE_OK;
     if (!chain || !reader.word || !(chain->text = mem_copy_text(text)))
         status = error_memory(error, "a chain");
@@ -268,7 +275,7 @@ hone_status chain_parse_case(struct filter_case *c, const char *text, hone_error
 
 hone_status chain_parse_parameters(struct filter_case *c, const char *text, hone_error *error)
 {
-    struct reader reader = {.whole = text, .at = text, .word = mem_new(MAX_WORD, 1), .error = error};
+    struct reader reader = reader_of(text, error);
     if (!reader.word)
         return error_memory(error, "parameters");
     hone_status status = read_parameters(&reader, c);

@@ -3,6 +3,7 @@
  * the same. */
 #include "hone/chain.h"
 
+#include "base/text.h"
 #include "filter/case.h"
 #include "filter/chain.h"
 #include "support.h"
@@ -151,10 +152,28 @@ TEST(lengths_are_bounded)
     memset(name, 'a', sizeof name - 1);
     name[sizeof name - 1] = '\0';
     refused(name, 1, "this name is too long");
-    strcpy(text, "box size=");
-    memset(text + 9, '1', 5000);
-    text[5009] = '\0';
-    refused(text, 10, "this value is too long");
+    enum { LONG = 1 << 17 };
+    char *value = calloc(1, LONG + 10);
+    strcpy(value, "box size=");
+    memset(value + 9, '1', LONG);
+    refused(value, 10, "this value is too long");
+    free(value);
+}
+
+/* As many digits as a double may take: a program that writes its weights so gives the same ones. */
+TEST(a_chain_holds_the_largest_kernel)
+{
+    hone_chain *chain = NULL;
+    hone_error error;
+    struct text text = {0};
+    text_add(&text, "convolve kernel='31x31:");
+    for (int i = 0; i < 31 * 31; i++)
+        text_add(&text, " %.16e", -(i + 1) / 961.0);
+    text_add(&text, "'");
+    CHECK_STATUS(hone_chain_parse(&chain, text_view(&text), &error), HONE_OK);
+    CHECK_EQ(strlen(hone_chain_parameter(chain, 0, "kernel")), text.length - strlen("convolve kernel=''"));
+    hone_chain_destroy(&chain);
+    text_finish(&text);
 }
 
 static void check_text(const char *text, const char *wanted)
