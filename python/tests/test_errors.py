@@ -64,6 +64,11 @@ def test_wrong_calls():
         hone.gaussian(IMAGE, sigma=object())
     with pytest.raises(hone.UsageError, match="out of range"):
         hone.gaussian(IMAGE, sigma=-1)
+    for call, told in ((lambda: hone.epsilon(IMAGE, threshold=235.99999), "threshold=235.99999 does not fit u8"),
+                       (lambda: hone.box(IMAGE, border="constant", border_value=0.9999999), "border-value=0.9999999 does"),
+                       (lambda: hone.histogram(IMAGE, min=1.0000002, max=1.0000001), "min=1.0000002 is not less than max=1")):
+        with pytest.raises(hone.UsageError, match=told):
+            call()
     for kernel in ([1, 2, 1], [[1, 2], [3]], [], [[]], numpy.ones((3, 3, 3)), numpy.ones(3)):
         with pytest.raises(hone.UsageError, match="rows of one length"):
             hone.convolve(IMAGE, kernel=kernel)

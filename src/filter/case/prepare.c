@@ -76,7 +76,7 @@ static hone_status check_border_value(const struct filter_case *c, hone_error *e
                            least < 0 ? "-100%" : "0%");
     if (!fits || c->border_value != floor(c->border_value))
         return error_usage(
-            error, "%s: border-value=%g does not fit %s pixels; it takes a whole number from %.0f to %.0f",
+            error, "%s: border-value=%.15g does not fit %s pixels; it takes a whole number from %.0f to %.0f",
             c->filter->name, c->border_value, hone_type_name(c->in.type), least, most);
     return HONE_OK;
 }

@@ -42,7 +42,7 @@ static hone_status wrong_threshold(const struct filter_case *c, hone_error *erro
         return case_wrong(error, "epsilon: threshold=%g%% does not fit %s pixels; it takes 0%% to 100%%",
                           threshold->share.percent, type);
     return case_wrong(error,
-                      "epsilon: threshold=%g does not fit %s pixels; it takes a whole number from 0 to %.0f",
+                      "epsilon: threshold=%.15g does not fit %s pixels; it takes a whole number from 0 to %.0f",
                       threshold->number, type, type_full_scale(c->in.type));
 }
 

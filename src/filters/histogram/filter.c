@@ -56,7 +56,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
     const int output = (int)case_number(c, "output");
     const double least = least_of(c), most = most_of(c), bins = case_number(c, "bins");
     if (!(least < most))
-        return case_wrong(error, "histogram: min=%g is not less than max=%g", least, most);
+        return case_wrong(error, "histogram: min=%.15g is not less than max=%.15g", least, most);
     c->out.width = (uint32_t)bins + (output == OUTPUT_FULL ? OUTSIDE : 0);
     c->out.height = output == OUTPUT_PICTURE ? HISTOGRAM_PICTURE_HEIGHT : 1;
     c->out.type = output == OUTPUT_PICTURE ? HONE_U8 : HONE_U32;
