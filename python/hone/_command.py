@@ -21,10 +21,13 @@ _CLASSES = {"HONE_ERROR_USAGE": _hone.UsageError, "HONE_ERROR_IO": _hone.FileErr
 
 def path():
     """The command: HONE_COMMAND, else the one in this package, else the one in PATH."""
+    wanted = os.environ.get("HONE_COMMAND")
     beside = os.path.join(os.path.dirname(__file__), "bin", "hone")
-    for candidate in (os.environ.get("HONE_COMMAND"), beside, shutil.which("hone")):
-        if candidate and os.access(candidate, os.X_OK):
-            return candidate
+    found = shutil.which(wanted or beside) or not wanted and shutil.which("hone")
+    if found:
+        return found
+    if wanted:
+        raise _hone.FileError(f"HONE_COMMAND is {wanted!r}, which is no command that could be run")
     raise _hone.UnsupportedError("this needs the command `hone`, which is neither in the package nor in PATH; set "
                                  "HONE_COMMAND to where it is")
 

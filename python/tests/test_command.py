@@ -125,5 +125,15 @@ def test_the_module_is_the_command():
 
 def test_without_the_command(monkeypatch):
     monkeypatch.setattr(os, "access", lambda *unused: False)
+    monkeypatch.setenv("HONE_COMMAND", "")
     with pytest.raises(hone.UnsupportedError, match="HONE_COMMAND"):
+        hone.doctor()
+
+
+@pytest.mark.parametrize("value", ["/no-such-command", "no-such-command", "/", "/etc/passwd"])
+def test_no_other_command_takes_the_place_of_one_that_is_set(monkeypatch, value):
+    """One that can be run is in the package or in PATH."""
+    monkeypatch.setenv("PATH", os.path.dirname(os.environ["HONE_COMMAND"]), prepend=os.pathsep)
+    monkeypatch.setenv("HONE_COMMAND", value)
+    with pytest.raises(hone.FileError, match=f"HONE_COMMAND is '{value}'"):
         hone.doctor()

@@ -9,6 +9,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 struct candidate {
     struct found_device found;
@@ -36,8 +37,8 @@ static bool matches(const struct candidate *candidate, const char *spec)
     unsigned long number = strtoul(spec, &end, 10);
     if (isdigit((unsigned char)spec[0]) && *end == '\0')
         return number == candidate->index;
-    if (!strcmp(spec, "cpu") || !strcmp(spec, "gpu") || !strcmp(spec, "accelerator"))
-        return strcmp(spec, hone_device_kind_name(info->kind)) == 0;
+    if (!strcasecmp(spec, "cpu") || !strcasecmp(spec, "gpu") || !strcasecmp(spec, "accelerator"))
+        return strcasecmp(spec, hone_device_kind_name(info->kind)) == 0;
     return text_contains_nocase(info->name, spec) || text_contains_nocase(info->platform, spec) ||
            text_contains_nocase(info->board, spec);
 }
@@ -50,8 +51,9 @@ static int by_score(const void *a, const void *b)
     return (first->index > second->index) - (first->index < second->index);
 }
 
+/* `request` says where the words come from; a caller may hand the variable on. */
 static hone_status nothing_found(const struct candidate *all, size_t count, const char *spec,
-                                 hone_error *error)
+                                 const hone_device_request *request, hone_error *error)
 {
     if (count == 0)
         return error_set(
@@ -59,12 +61,14 @@ static hone_status nothing_found(const struct candidate *all, size_t count, cons
             "no OpenCL device on this machine; install your GPU's OpenCL driver, or PoCL to use the CPU "
             "(Debian: apt install pocl-opencl-icd)");
     struct text names = {0};
+    const char *set = getenv("HONE_DEVICE");
+    const bool is_set = set && (!request->spec || strcmp(request->spec, set) == 0);
     for (size_t i = 0; i < count; i++)
         text_add(&names, "%s%u '%s' (%s)", i ? ", " : "", all[i].index, all[i].info.name,
                  hone_device_kind_name(all[i].info.kind));
     hone_status status =
-        error_set(error, HONE_ERROR_NO_DEVICE, "no OpenCL device fits '%s'; the devices here: %s", spec,
-                  text_view(&names));
+        error_set(error, HONE_ERROR_NO_DEVICE, "no OpenCL device fits '%s'%s; the devices here: %s", spec,
+                  is_set ? " (HONE_DEVICE)" : "", text_view(&names));
     text_finish(&names);
     return status;
 }
@@ -111,8 +115,8 @@ static hone_status open_matching(hone_device **out, const struct candidate *all,
         if (matches(&all[i], spec))
             list[fitting++] = all[i];
     qsort(list, fitting, sizeof *list, by_score);
-    hone_status status =
-        fitting ? open_best(out, list, fitting, request, error) : nothing_found(all, count, spec, error);
+    hone_status status = fitting ? open_best(out, list, fitting, request, error)
+                                 : nothing_found(all, count, spec, request, error);
     free(list);
     return status;
 }
@@ -127,8 +131,9 @@ static hone_status try_specs(hone_device **out, const struct candidate *all, siz
     hone_status status = HONE_ERROR_USAGE;
     bool any = false;
     for (char *spec = strtok_r(copy, ",", &save); spec && !*out; spec = strtok_r(NULL, ",", &save)) {
-        while (*spec == ' ')
-            spec++;
+        spec += strspn(spec, " ");
+        if (!*spec)
+            continue;
         status = open_matching(out, all, count, spec, request, error);
         any = true;
     }

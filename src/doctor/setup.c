@@ -28,6 +28,29 @@ static void look_at_loader(struct doctor *doctor)
         dlclose(loader);
 }
 
+/* A file of programs that cannot be used is left alone without a word: hone is right without it, but slow. */
+static void look_at_precompiled(struct doctor *doctor)
+{
+    static const char name[] = "HONE_PRECOMPILED";
+    const char *path = getenv(name);
+    hone_error error;
+    int file = -1;
+    if (!path)
+        return;
+    if (!*path)
+        doctor_tell(doctor, DOCTOR_LOADER, DOCTOR_NOTE, -1, name, NULL,
+                    "is empty: no programs compiled at installation are used");
+    else if (file_trusted_open(path, &file, &error))
+        doctor_tell(doctor, DOCTOR_LOADER, DOCTOR_WARNING, -1, name,
+                    "correct it, or unset it: the installation may have a file", "cannot be used: %s",
+                    error.message);
+    else
+        doctor_tell(doctor, DOCTOR_LOADER, DOCTOR_NOTE, -1, name, NULL,
+                    "is '%s': programs compiled at installation come from there", path);
+    if (file >= 0)
+        close(file);
+}
+
 /* Variables that change what a loader does; whoever sets them runs code in this process. */
 static void look_at_environment(struct doctor *doctor)
 {
@@ -44,6 +67,7 @@ static void look_at_environment(struct doctor *doctor)
         {"HONE_TUNE_CLOCK", "kernels may be tuned by another clock than the device's"},
         {"HONE_TUNE_REFERENCE",
          "plain C may take so many seconds to say what is right at the size that is tuned"},
+        {"HONE_SYSFS", "counters of energy are looked for there"},
         {"HONE_KERNEL_DIR", "kernels come from this folder instead of those compiled in"},
         {"HONE_KEEP_ENVIRONMENT", "PoCL keeps its own cache folder, which programs starting together break"}};
     for (size_t i = 0; i < COUNT_OF(variables); i++) {
@@ -52,6 +76,7 @@ static void look_at_environment(struct doctor *doctor)
             doctor_tell(doctor, DOCTOR_LOADER, DOCTOR_NOTE, -1, variables[i].name, NULL, "is '%s': %s", value,
                         variables[i].meaning);
     }
+    look_at_precompiled(doctor);
 }
 
 /* ---- Drivers ---- */

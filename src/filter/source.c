@@ -25,7 +25,10 @@ static hone_status read_file(struct text *out, const char *folder, const char *p
         char name[4096];
         if (snprintf(name, sizeof name, "%s/%s", folder, path) >= (int)sizeof name)
             return error_io(error, "the name of the kernel folder is too long");
-        return file_read(name, MAX_SOURCE, out, error);
+        hone_status status = file_read(name, MAX_SOURCE, out, error);
+        if (status)
+            error_prefix(error, "the kernels that HONE_KERNEL_DIR or kernel_folder names");
+        return status;
     }
     if (!built_in)
         return error_set(error, HONE_ERROR_INTERNAL, "there is no kernel file '%s'", path);

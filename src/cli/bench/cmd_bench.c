@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "tune/measure/timing.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -271,7 +272,8 @@ static void finish(struct bench_run *run)
 static int run_guarded(struct bench_run *run, struct operands *operands)
 {
     hone_error error;
-    if (cli_load_all(operands, &error) || (run->html && guard_begin(&error)))
+    enum timing_wish clock;
+    if (timing_wish(&clock, &error) || cli_load_all(operands, &error) || (run->html && guard_begin(&error)))
         return cli_fail(&run->common, &error);
     const int status = run_all(run, operands);
     guard_output_abort(&run->page_file);

@@ -12,6 +12,8 @@
 #include "filter/case.h"
 #include "filter/chain.h"
 #include "filter/registry.h"
+#include "tune/measure/timing.h"
+#include "tune/session/filter.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -55,9 +57,19 @@ const char *tune_contradiction(double evaluations, bool quick, bool full)
 
 /* ---- The worker ---- */
 
+/* What tells the worker how to measure, but is no option. */
+static hone_status check_environment(hone_error *error)
+{
+    enum timing_wish clock;
+    double seconds;
+    TRY(timing_wish(&clock, error));
+    return filter_session_wish(&seconds, error);
+}
+
 hone_status tune_start_worker(struct worker *worker, const struct common_options *common, double memory,
                               hone_error *error)
 {
+    TRY(check_environment(error));
     hone_status status = worker_start(worker, common->device ? common->device : getenv("HONE_DEVICE"),
                                       common->no_cache, error);
     if (!status && memory > 0)

@@ -21,9 +21,10 @@ static const struct figuring nothing_asked;
  * is a makeshift: a kernel that leaves cores idle looks as good as one that does not. */
 static unsigned wished_processors(hone_device *device)
 {
-    const char *wish = getenv("HONE_TUNE_CLOCK");
+    enum timing_wish wish;
     const hone_device_info *info = hone_device_get_info(device);
-    return wish && strcmp(wish, "processor") == 0 && info->kind == HONE_DEVICE_CPU ? info->compute_units : 0;
+    const bool wished = timing_wish(&wish, NULL) == HONE_OK && wish == TIMING_PROCESSOR;
+    return wished && info->kind == HONE_DEVICE_CPU ? info->compute_units : 0;
 }
 
 hone_status measure_open(struct measure **out, hone_device *device, const struct filter_case *c,

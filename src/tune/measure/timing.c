@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tune/measure/timing.h"
 
+#include "base/error.h"
+#include "base/mem.h"
 #include "cl/device.h"
 #include "cl/selftest.h"
 
@@ -22,11 +24,25 @@ const double timing_awake_ms = 20;
 static const double agreement = 1.05, race_limit = 1.3, hopeless = 8;
 static const double settle_ms = 50, sample_ms = 1, short_ms = 0.05;
 
+hone_status timing_wish(enum timing_wish *wish, hone_error *error)
+{
+    static const char *const words[] = {
+        [TIMING_DEVICE] = "device", [TIMING_HOST] = "host", [TIMING_PROCESSOR] = "processor"};
+    const char *set = getenv("HONE_TUNE_CLOCK");
+    *wish = TIMING_DEVICE;
+    if (!set || !*set)
+        return HONE_OK;
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        if (strcmp(set, words[i]) == 0)
+            return *wish = (enum timing_wish)i, HONE_OK;
+    return error_usage(error, "HONE_TUNE_CLOCK is device, host or processor, not '%s'", set);
+}
+
 struct timing_clock timing_clock_of(hone_device *device)
 {
     struct timing_clock c = {.believed = false};
-    const char *wish = getenv("HONE_TUNE_CLOCK");
-    if (wish && strcmp(wish, "host") == 0)
+    enum timing_wish wish;
+    if (timing_wish(&wish, NULL) == HONE_OK && wish == TIMING_HOST)
         snprintf(c.reason, sizeof c.reason, "HONE_TUNE_CLOCK wishes it");
     else if (!device_profiles(device))
         snprintf(c.reason, sizeof c.reason, "the device gives no time stamps");

@@ -19,6 +19,11 @@ struct timing_clock {
 };
 struct timing_clock timing_clock_of(hone_device *device);
 
+/* What HONE_TUNE_CLOCK asks for: the device's clock, as it does without it, the host's, or processor time. */
+enum timing_wish { TIMING_DEVICE, TIMING_HOST, TIMING_PROCESSOR };
+/* HONE_ERROR_USAGE for any other word; *wish is then TIMING_DEVICE. */
+hone_status timing_wish(enum timing_wish *wish, hone_error *error);
+
 /* Milliseconds from the start of the first command to the end of the last; `wall` went by on the host. A
  * clock that stands still, runs backwards or is over ten times off over several long batches is not asked
  * again. */

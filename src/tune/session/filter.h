@@ -13,3 +13,7 @@
 hone_status filter_session_tune(struct worker *worker, const struct filter_case *c,
                                 const struct session_options *options, struct session_result *result,
                                 hone_error *error);
+
+/* The seconds that HONE_TUNE_REFERENCE gives the reference at full size; negative: it says nothing.
+ * HONE_ERROR_USAGE for what is no such number. */
+hone_status filter_session_wish(double *seconds, hone_error *error);

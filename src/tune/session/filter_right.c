@@ -2,6 +2,7 @@
 /* What results at full size are compared with: found once in a session, and kept in the parent's hands. */
 #include "tune/session/filter_internal.h"
 
+#include "base/error.h"
 #include "base/text.h"
 #include "filter/registry.h"
 
@@ -20,13 +21,26 @@ static bool is_hurried(const struct session *s)
     return s->options->seconds > 0 && s->options->seconds < enough_seconds;
 }
 
-static double reference_seconds(const struct session *s)
+hone_status filter_session_wish(double *seconds, hone_error *error)
 {
     const char *wish = getenv("HONE_TUNE_REFERENCE");
     char *end = NULL;
-    double seconds = wish ? strtod(wish, &end) : -1;
-    if (end > wish && *end == '\0' && isfinite(seconds) && seconds >= 0)
-        return seconds;
+    *seconds = -1;
+    if (!wish || !*wish)
+        return HONE_OK;
+    const double wished = text_number(wish, &end);
+    if (end == wish || *end || !isfinite(wished) || wished < 0)
+        return error_usage(error, "HONE_TUNE_REFERENCE is a number of seconds, such as 10 or 0.5, not '%s'",
+                           wish);
+    *seconds = wished;
+    return HONE_OK;
+}
+
+static double reference_seconds(const struct session *s)
+{
+    double wished;
+    if (filter_session_wish(&wished, NULL) == HONE_OK && wished >= 0)
+        return wished;
     return is_hurried(s) ? fmin(hurry_seconds, hurry_share * s->options->seconds) : usual_seconds;
 }
 

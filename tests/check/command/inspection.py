@@ -525,6 +525,23 @@ def test_the_doctor_checks_the_filters_that_are_named():
         frame.check({"loader", "drivers", "device"} <= parts and report["fine"], f"{report}")
 
 
+def test_the_doctor_says_which_of_hones_variables_cannot_be_used():
+    with Place() as place:
+        for value, state, said in ((place.path("no-such-file"), "warning", "no-such-file"), ("", "note", "is empty"),
+                                   (os.path.join(frame.build(), "hone"), "note", "come from there")):
+            found = [f for f in place.json("doctor", "gray", HONE_PRECOMPILED=value)["findings"]
+                     if f["subject"] == "HONE_PRECOMPILED"]
+            frame.check(len(found) == 1 and found[0]["state"] == state and said in found[0]["text"], f"{value}: {found}")
+        said = place.run("doctor", "gray", status=1, HONE_KERNEL_DIR=place.path("no-such-folder")).stdout
+        frame.check("HONE_KERNEL_DIR or kernel_folder" in said, said)
+        picture = place.picture()
+        for command in (("apply", "gray", picture, "-o", place.path("out.pgm")), ("tune", "gray"), ("profile", "gray", picture)):
+            said = place.run(*command, status=4, HONE_DEVICE="no such device").stderr
+            frame.check("'no such device' (HONE_DEVICE)" in said, said)
+            said = place.run(*command, "--device", "no such device", status=4).stderr
+            frame.check("(HONE_DEVICE)" not in said, said)
+
+
 def test_the_doctor_answers_an_unknown_filter_with_the_nearest():
     with Place() as place:
         said = place.run("doctor", "box", "sobl", status=2, **NOWHERE).stderr

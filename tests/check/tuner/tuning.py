@@ -144,6 +144,24 @@ def test_the_clock_is_told():
         frame.check([o["clock"] for o in place.lines("choice")] == ["device", "host", "host", "processor"], "records have it")
 
 
+def test_variables_that_say_nothing_are_refused():
+    with Place() as place:
+        kernel = os.path.join(place.folder, "fill.cl")
+        with open(kernel, "w", encoding="ascii") as file:
+            file.write("//@tune param A=1,2\n//@tune global 8\n//@tune arg out:int:8\n"
+                       "kernel void fill(global int *out) { out[get_global_id(0)] = A; }\n")
+        for name, value, right in (("HONE_TUNE_CLOCK", "hots", "device, host or processor"),
+                                   ("HONE_TUNE_REFERENCE", "1s", "a number of seconds"),
+                                   ("HONE_TUNE_REFERENCE", "-1", "a number of seconds")):
+            place.environment[name] = value
+            for command in (["tune", *CASE], ["tune", "--kernel-file", kernel]):
+                said = place.run(*command, status=2)[1]
+                frame.check(f"{name} is {right}" in said and f"'{value}'" in said, said)
+            place.environment[name] = ""
+        place.environment["HONE_TUNE_CLOCK"] = "device"
+        frame.check(place.tune("--evaluations", "2", "--variant", "direct")["clock"] == "device", "the word for the usual")
+
+
 def test_weights_of_a_kernel_are_known_again():
     tuned, other = ("convolve kernel='3x3: 1 2 1 2 %d 2 1 2 1' scale=0.0625" % middle for middle in (4, 5))
     with Place() as place:

@@ -750,8 +750,12 @@ TEST(choosing_a_device)
     CHECK_STATUS(hone_device_open(&device, &(hone_device_request){.spec = "no such device, 0"}, &error),
                  HONE_OK);
     hone_device_close(&device);
+    CHECK_STATUS(hone_device_open(&device, &(hone_device_request){.spec = " "}, &error), HONE_ERROR_USAGE);
+    CHECK_STATUS(hone_device_open(&device, &(hone_device_request){.spec = "CPU"}, &error), HONE_OK);
+    hone_device_close(&device);
     setenv("HONE_DEVICE", "no such device", 1);
     CHECK_STATUS(hone_device_open(&device, NULL, &error), HONE_ERROR_NO_DEVICE);
+    CHECK_HAS(error.message, "no OpenCL device fits 'no such device' (HONE_DEVICE); the devices here: 0 '");
     CHECK_STATUS(hone_device_open(&device, &(hone_device_request){.spec = "0"}, &error), HONE_OK);
     hone_device_close(&device);
     CHECK_STATUS(hone_device_open(NULL, NULL, &error), HONE_ERROR_USAGE);
