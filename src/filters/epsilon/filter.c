@@ -41,9 +41,9 @@ static hone_status wrong_threshold(const struct filter_case *c, hone_error *erro
     if (threshold->share.given)
         return case_wrong(error, "epsilon: threshold=%g%% does not fit %s pixels; it takes 0%% to 100%%",
                           threshold->share.percent, type);
-    return case_wrong(error,
-                      "epsilon: threshold=%.15g does not fit %s pixels; it takes a whole number from 0 to %.0f",
-                      threshold->number, type, type_full_scale(c->in.type));
+    return case_wrong(
+        error, "epsilon: threshold=%.15g does not fit %s pixels; it takes a whole number from 0 to %.0f",
+        threshold->number, type, type_full_scale(c->in.type));
 }
 
 static hone_status prepare(struct filter_case *c, hone_error *error)
