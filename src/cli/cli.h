@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "hone/chain.h"
 #include "hone/device.h"
 #include "hone/pixels.h"
 #include "hone/status.h"
@@ -121,6 +122,18 @@ hone_status cli_load_filter(const char *word, hone_error *error);
 void cli_load_own(const struct common_options *common);
 /* cli_load_filters for all operands, which are chains. */
 hone_status cli_load_all(const struct operands *operands, hone_error *error);
+
+/* The names in a chain that may be those of files, from 0: second images, filters of one's own, and texts, of
+ * which a kernel is one and weights are none. NULL past the last. */
+const char *cli_chain_file(const hone_chain *chain, size_t index);
+/* HONE_ERROR_USAGE if a file that an option writes would replace one that a chain names. */
+hone_status cli_spare_chain(const char *option, const char *output, const hone_chain *chain,
+                            hone_error *error);
+/* The same for all operands that are chains. */
+hone_status cli_spare_operands(const char *option, const char *output, const struct operands *operands,
+                               hone_error *error);
+/* The same for the tuning records. */
+hone_status cli_spare_records(const char *option, const char *output, hone_error *error);
 
 /* cli_usage, with the filters that there are or the nearest to `name`. */
 int cli_unknown_filter(const struct command *command, const char *name);

@@ -12,25 +12,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-static hone_status find_items(struct items *items, const struct engine *engine, const struct operands *inputs,
-                              hone_error *error)
+static hone_status find_items(struct items *items, const struct apply_options *options,
+                              const hone_chain *chain, const struct operands *inputs, hone_error *error)
 {
-    const struct apply_options *options = engine->options;
-    char **seconds = calloc(engine->second_count + 1, sizeof *seconds);
-    if (!seconds)
+    size_t count = 0;
+    while (cli_chain_file(chain, count))
+        count++;
+    const char **files = calloc(count + 1, sizeof *files);
+    if (!files)
         return error_memory(error, "the list of inputs");
-    for (size_t i = 0; i < engine->second_count; i++)
-        seconds[i] = (char *)engine->seconds[i].path;
+    for (size_t i = 0; i < count; i++)
+        files[i] = cli_chain_file(chain, i);
     const struct items_request request = {.inputs = inputs->items,
                                           .count = inputs->count,
                                           .output = options->output,
                                           .format = options->format,
                                           .recursive = options->recursive,
                                           .force = options->force,
-                                          .also_read = seconds,
-                                          .also_count = engine->second_count};
+                                          .also_read = files,
+                                          .also_count = count};
     hone_status status = items_make(items, &request, error);
-    free(seconds);
+    free(files);
     return status;
 }
 
@@ -62,18 +64,16 @@ static hone_status check_meaning(const struct apply_options *options, const stru
     return HONE_OK;
 }
 
-static hone_status check_trace(const char *trace, const struct items *items, const struct engine *engine,
+static hone_status check_trace(const char *trace, const struct items *items, const hone_chain *chain,
                                hone_error *error)
 {
-    hone_status status = HONE_OK;
+    hone_status status = trace ? cli_spare_chain("--trace", trace, chain, error) : HONE_OK;
     for (size_t i = 0; i < items->count && trace && !status; i++) {
         if (!items->from_stream)
             status = file_output_spares("--trace", trace, items->list[i].input, error);
         if (!items->to_stdout)
             THEN(status, file_output_spares("--trace", trace, items->list[i].output, error));
     }
-    for (size_t i = 0; i < engine->second_count && trace && !status; i++)
-        status = file_output_spares("--trace", trace, engine->seconds[i].path, error);
     return status;
 }
 
@@ -84,9 +84,9 @@ static hone_status check_work(struct items *items, struct apply_options *options
     struct engine engine = {0};
     hone_status status = engine_begin(&engine, options, chain, NULL, error);
     THEN(status, apply_check_video(options, error));
-    THEN(status, find_items(items, &engine, inputs, error));
+    THEN(status, find_items(items, options, chain, inputs, error));
     THEN(status, check_meaning(options, items, error));
-    THEN(status, check_trace(options->trace, items, &engine, error));
+    THEN(status, check_trace(options->trace, items, chain, error));
     engine_end(&engine);
     return status;
 }

@@ -30,7 +30,7 @@ struct items_request {
     const char *format; /* suffix of outputs that have no name, with or without its dot; NULL: in a folder
                            that of the input, on standard output ".csv" */
     bool recursive, force;
-    char *const *also_read; /* further files that must not be overwritten */
+    const char *const *also_read; /* further files that must not be overwritten */
     size_t also_count;
 };
 

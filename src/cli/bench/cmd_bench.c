@@ -204,7 +204,9 @@ static bool is_special(const char *name)
 static hone_status check_operands(struct bench_run *run, const struct operands *operands, hone_error *error)
 {
     const bool experiments = strcmp(operands->items[0], "experiments") == 0;
-    hone_status status = HONE_OK;
+    hone_status status = run->html ? cli_spare_operands("--html", run->html, operands, error) : HONE_OK;
+    if (run->html)
+        THEN(status, cli_spare_records("--html", run->html, error));
     for (int i = 0; i < operands->count && run->html && !status; i++)
         if (experiments || is_special(operands->items[i]))
             status = error_usage(error, "--html draws tables and filters, not '%s'", operands->items[i]);

@@ -98,6 +98,8 @@ static hone_status make_plan(struct profiling *p, hone_error *error)
 static hone_status prepare(struct profiling *p, hone_error *error)
 {
     TRY(hone_chain_parse(&p->chain, p->arguments.chain, error));
+    if (p->arguments.trace)
+        TRY(cli_spare_chain("--trace", p->arguments.trace, p->chain, error));
     TRY(load(p, error));
     TRY(open_device(p, error));
     TRY(make_plan(p, error));

@@ -112,7 +112,9 @@ int tune_export(struct tune_run *run, const struct operands *operands)
     struct records records = {0};
     const struct record_try *cases[MAX_CASES];
     hone_error error;
-    hone_status status = records_load(&records, READ_TRIES | READ_CHOICES, &error);
+    hone_status status = cli_spare_operands("--export", run->export_to, operands, &error);
+    THEN(status, cli_spare_records("--export", run->export_to, &error));
+    THEN(status, records_load(&records, READ_TRIES | READ_CHOICES, &error));
     size_t count = status ? 0 : find_cases(run, operands, &records, cases);
     if (!status && count == 0)
         status = error_usage(&error, "nothing that was tuned here fits; `hone cache tuning` lists it");

@@ -205,6 +205,7 @@ static hone_status spare_inputs(const struct kernel_run *run, const char *option
     hone_status status = file_output_spares(option, path, spec->file, error);
     if (!status && run->spec_file)
         status = file_output_spares(option, path, run->spec_file, error);
+    THEN(status, cli_spare_records(option, path, error));
     for (int i = 0; i < spec->argument_count && !status; i++)
         if (spec->arguments[i].file)
             status = file_output_spares(option, path, spec->arguments[i].file, error);

@@ -4,6 +4,7 @@
 
 import json
 import os
+import shutil
 import stat
 import subprocess
 
@@ -109,6 +110,34 @@ def test_a_trace_replaces_nothing_that_the_run_needs():
         place.run("apply", "transpose", name, "-o", out, "--trace", place.path("trace.json"))
         with open(place.path("trace.json"), encoding="utf-8") as file:
             frame.check(json.load(file)["traceEvents"], "no trace")
+
+
+def test_what_a_chain_reads_is_replaced_by_nothing():
+    """A second image, a kernel in a file and a filter of one's own; and the records, by what is made of them."""
+    with Place() as place:
+        name, out = picture(place), place.path("out.pgm")
+        place.environment["XDG_DATA_HOME"] = place.folder
+        records = place.path("hone", "tuning.jsonl")
+        files = {place.path("other.pgm"): "add image={}", place.path("k.csv"): "convolve kernel={}", place.path("own.cl"): "{}"}
+        shutil.copy(name, place.path("other.pgm"))
+        for path, text in ((place.path("k.csv"), "0 1 0\n"), (place.path("own.cl"), "//@filter summary a copy\nhone_pixel { return hone_in(0, 0); }\n")):
+            with open(path, "w", encoding="ascii") as file:
+                file.write(text)
+        place.run("tune", "gray", "--size", "16x16", "--format", "u8", "--evaluations", "1")
+        before = {path: os.stat(path) for path in (*files, records)}
+        for path, chain in files.items():
+            chain, other = chain.format(path), os.path.join(place.folder, ".", os.path.basename(path))
+            refused(place, "would replace", chain, name, "-o", out, "--trace", other)
+            for command in (("profile", chain, name, "--trace"), ("bench", chain, "--html"), ("tune", chain, "--export")):
+                said = place.run(*command, other, status=2).stderr
+                frame.check("would replace" in said, f"{command}: {said}")
+        refused(place, "the same file as the input", f"convolve kernel={place.path('k.csv')}", name, "-o", place.path("k.csv"))
+        for command in (("bench", "gray", "--html"), ("tune", "gray", "--export")):
+            said = place.run(*command, records, status=2).stderr
+            frame.check("would replace" in said, f"{command}: {said}")
+        for path, was in before.items():
+            now = os.stat(path)
+            frame.check((now.st_ino, now.st_size) == (was.st_ino, was.st_size), f"{path} is another file")
 
 
 def test_nothing_is_said_where_nothing_is_wrong():

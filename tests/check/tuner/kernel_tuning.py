@@ -269,6 +269,8 @@ def test_results_replace_nothing_that_was_read():
             for name in ("pipe", "/dev/null", "/dev/stdout"):
                 place.refuses("a pipe or a device", *base, option, name)
         place.refuses("would replace 'new'", *base, "-o", "new", "--header", "./new")
+        records = place.path("data", "hone", "tuning.jsonl")
+        place.refuses(f"would replace '{records}'", *base, "-o", records)
         for name, content in files.items():
             with open(place.path(name), "rb") as file:
                 frame.check(file.read() == content, f"{name} is replaced")
