@@ -129,7 +129,9 @@ static bool legal(const void *context, int path, const int64_t *values)
 void own_session_add_seed(struct session *s, const char *config)
 {
     struct point point = point_default(&s->space, 0);
-    if (own_spec_parse(own_session_of(s)->spec, config, point.values, NULL) == HONE_OK)
+    /* What won an earlier session may not be among the values of this one. */
+    if (own_spec_parse(own_session_of(s)->spec, config, point.values, NULL) == HONE_OK &&
+        point_listed(&s->space, &point))
         session_add_seed(s, &point);
 }
 

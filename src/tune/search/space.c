@@ -25,6 +25,23 @@ bool point_legal(const struct space *space, const struct point *point)
     return !space->legal || space->legal(space->context, point->path, point->values);
 }
 
+static bool is_listed(const struct space_parameter *parameter, int64_t value)
+{
+    for (int i = 0; i < parameter->count; i++)
+        if (parameter->values[i] == value)
+            return true;
+    return false;
+}
+
+bool point_listed(const struct space *space, const struct point *point)
+{
+    const struct space_path *path = &space->paths[point->path];
+    bool listed = true;
+    for (int i = 0; i < path->count && listed; i++)
+        listed = is_listed(&path->parameters[i], point->values[i]);
+    return listed;
+}
+
 static int64_t path_size(const struct space_path *path)
 {
     int64_t size = 1;

@@ -47,6 +47,8 @@ bool point_equal(const struct point *a, const struct point *b);
 /* Defaults of a path. */
 struct point point_default(const struct space *space, int path);
 bool point_legal(const struct space *space, const struct point *point);
+/* Whether all values are among those that are listed. */
+bool point_listed(const struct space *space, const struct point *point);
 
 /* Number of combinations, legal or not, over all paths; saturates at INT64_MAX. */
 int64_t space_size(const struct space *space);

@@ -665,6 +665,19 @@ def test_winners_of_kernel_tuner_are_tried_first():
             frame.check((set(states(report)) == {"N=1", *fastest}) == seeded, f"{more}: {states(report)}, the fastest are {fastest}")
 
 
+def test_winners_that_are_not_listed_any_more_are_not_tried():
+    """Here by far the fastest, in a session with another text of the kernel."""
+    with Place() as place:
+        base = ["--kernel-file", "k.cl", "--param", "W=1,2", "--global", "1", "--arg", "out:s32:1"]
+        for extra, values, best in ((0, "V=1,100", "V=100"), (1, "V=1", "V=1"), (2, "V=1,50", "V=50")):
+            place.write("k.cl", "kernel void k(global int *out) { volatile int sum = 0 * W; for (int i = 0; i < 100000 / V; i++) "
+                                f"sum += i; out[0] = 0 * sum + {extra}; }}\n")
+            report, _ = place.tune(*base, "--param", values)
+            frame.check(best in report["best"].split(), f"{values}: {report['best']}")
+            listed = {f"V={value}" for value in values[2:].split(",")}
+            frame.check({text.split()[1] for text in states(report)} == listed, f"{values}: {states(report)}")
+
+
 def test_a_cache_of_nothing_is_refused():
     with Place() as place:
         place.write("cache.json", '{"device_name": "Toaster", "kernel_name": "k", "tune_params_keys": ["N"], "tune_params": {"N": [1]}, "cache": {')
