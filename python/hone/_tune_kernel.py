@@ -56,10 +56,12 @@ def _argument(value, index, folder):
 
 
 def _values(name, values):
-    values = list(values) if not isinstance(values, str) else [values]
+    """The values of a parameter, by the words that the tuner has for them."""
+    values = [values] if isinstance(values, str) else list(values)
     if not values:
         raise UsageError(f"tune_params: {name} has no values")
-    return f"{name}={','.join(str(int(v)) if _is_truth(v) else str(v) for v in values)}"
+    values = [value.item() if hasattr(value, "item") else value for value in values]
+    return {str(int(value)) if _is_truth(value) else str(value): value for value in values}
 
 
 def _expression(text):
@@ -136,18 +138,20 @@ def _value(text):
         return text
 
 
-def _configuration(text):
-    return {name: _value(value) for name, value in (pair.split("=", 1) for pair in text.split())}
+def _configuration(text, params):
+    """A configuration with the values as the caller gave them; those of a range ('1..4') are in no list."""
+    pairs = (pair.split("=", 1) for pair in text.split())
+    return {name: params[name][value] if value in params[name] else _value(value) for name, value in pairs}
 
 
-def _rows(report):
+def _rows(report, params):
     """A dictionary for each configuration: the parameters, `time` in ms (NaN if it gave none), `state`, `note`."""
     final = {entry["config"]: entry["ms"] for entry in report.get("ranked", [])}
     rows = []
     for entry in report.get("tries", []):
         worked = entry["state"] in ("ok", "slow")
         time = final.get(entry["config"], entry["ms"]) if worked else float("nan")
-        rows.append({**_configuration(entry["config"]), "time": time, "state": entry["state"], "note": entry["note"]})
+        rows.append({**_configuration(entry["config"], params), "time": time, "state": entry["state"], "note": entry["note"]})
     return rows
 
 
@@ -174,6 +178,7 @@ def tune_kernel(kernel_name, kernel_source, problem_size, arguments, tune_params
     """
     if iterations is not None:
         raise UsageError("iterations: hone measures as often as the times need; leave it out")
+    params = {name: _values(name, values) for name, values in tune_params.items()}
     with tempfile.TemporaryDirectory(prefix="hone-") as folder:
         place = _source(kernel_source, folder)
         texts = _inputs_only([_argument(value, i, folder) for i, value in enumerate(arguments)], answer,
@@ -183,7 +188,7 @@ def tune_kernel(kernel_name, kernel_source, problem_size, arguments, tune_params
         words = ["--kernel-file", place, "--kernel", kernel_name, "--global", grid,
                  "--local", group, "--output", t4]
         restrictions = [restrictions] if isinstance(restrictions, str) or callable(restrictions) else restrictions
-        for option, values in (("--param", [_values(*pair) for pair in tune_params.items()]), ("--arg", texts),
+        for option, values in (("--param", [f"{name}={','.join(words)}" for name, words in params.items()]), ("--arg", texts),
                                ("--restrict", [_expression(one) for one in restrictions]),
                                ("--define", [f"{name}={value}" for name, value in (defines or {}).items()]),
                                ("--check", _checks(answer or (), folder))):
@@ -195,7 +200,7 @@ def tune_kernel(kernel_name, kernel_source, problem_size, arguments, tune_params
         report = run(["tune", *words, *device_option(device)])
         with open(t4, encoding="utf-8") as file:
             record = json.load(file)
-    environment = {"device": report["device"], "best_config": _configuration(report["best"]),
+    environment = {"device": report["device"], "best_config": _configuration(report["best"], params),
                    "best_time": next(entry["ms"] for entry in report["ranked"] if entry["config"] == report["best"]),
                    "report": report, "t4": record}
-    return _rows(report), environment
+    return _rows(report, params), environment

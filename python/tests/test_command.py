@@ -94,7 +94,8 @@ def test_tune_kernel_without_an_answer(random):
 
 @pytest.mark.parametrize("type_name, value", [("long", numpy.int64(-2 ** 63)), ("long", numpy.int64(2 ** 53 + 1)),
                                               ("long", numpy.int64(2 ** 63 - 1)), ("ulong", numpy.uint64(2 ** 64 - 1)),
-                                              ("int", numpy.bool_(True)), ("float", numpy.float32(1e-30))])
+                                              ("int", numpy.bool_(True)), ("float", numpy.float32(1e-30)),
+                                              ("float", numpy.finfo("f4").max), ("float", -1e22)])
 def test_tune_kernel_passes_numbers_as_they_are(type_name, value):
     source = f"kernel void tell(global {type_name} *out, {type_name} n) {{ out[get_global_id(0)] = ON ? n : n; }}"
     kind = {"long": "i8", "ulong": "u8", "int": "i4", "float": "f4"}[type_name]
@@ -102,6 +103,20 @@ def test_tune_kernel_passes_numbers_as_they_are(type_name, value):
                                   {"block_size_x": [8], "ON": [numpy.bool_(True), numpy.bool_(False)]},
                                   answer=[numpy.full(8, value, kind), None], atol=0, rtol=0)
     assert len(results) == 2 and {one["state"] for one in results} <= {"ok", "slow"}
+
+
+def test_tune_kernel_gives_values_back_as_they_were_given():
+    results, _ = hone.tune_kernel("fill", "kernel void fill(global int *out) { out[0] = 0 * N; }", 1,
+                                  [numpy.zeros(1, "i4")], {"N": "1..3"})
+    assert {row["N"] for row in results} == {1, 2, 3}
+    given = {"block_size_x": numpy.array([8]), "SCALE": [0.5, 1e-7], "TYPE": ["float", "int"], "ON": [True]}
+    results, environment = hone.tune_kernel(
+        "fill", "kernel void fill(global float *out) { out[get_global_id(0)] = 0 * (TYPE)SCALE * ON; }", 8,
+        [numpy.zeros(8, "f4")], given)
+    assert len(results) == 4
+    for row in (*results, environment["best_config"]):
+        for name, values in given.items():
+            assert row[name] in list(values) and type(row[name]) is type(numpy.asarray(values).tolist()[0])
 
 
 def test_tune_kernel_refuses(random):

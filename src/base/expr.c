@@ -116,7 +116,8 @@ static bool is_comparison(enum op op)
     return op >= OP_EQ && op <= OP_GT;
 }
 
-/* Digits alone are read as they are, what a double cannot hold included. */
+/* Digits alone are read as they are, what a double cannot hold included. Of other spellings, numbers that are
+ * too large for whole ones are left to expr_real. */
 static bool read_whole(const char *text, const char *end, double number, int64_t *whole)
 {
     const bool digits = text + strspn(text, "0123456789") == end;
@@ -124,7 +125,7 @@ static bool read_whole(const char *text, const char *end, double number, int64_t
     errno = 0;
     if (digits)
         *whole = strtoll(text, NULL, 10);
-    return digits ? errno == 0 : number <= 1e18;
+    return !digits || errno == 0;
 }
 
 static int parse_number(struct parser *p)
@@ -404,6 +405,8 @@ static int64_t integer_value(struct evaluation *e, int index)
     int64_t value = 0;
     if (e->failed)
         return 0;
+    if (op == OP_NUMBER && node->whole == 0 && node->number >= 1)
+        evaluation_fails(e, "a number in an expression is too large for a whole one", "");
     if (op == OP_NUMBER)
         return node->whole;
     if (op == OP_NAME) {

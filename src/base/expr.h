@@ -23,7 +23,7 @@ struct expr_node {
     int16_t op, left, right, third; /* children by index; -1: none */
     int16_t column;                 /* of a name, from 1 */
     double number;
-    int64_t whole; /* of the same number; above 2^53 they differ */
+    int64_t whole; /* of the same number; above 2^53 they differ, and 0 stands for what is too large */
     char name[EXPR_MAX_NAME + 1];
 };
 
