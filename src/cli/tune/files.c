@@ -177,9 +177,8 @@ struct replay {
 static json_t *value_json(const struct recording *r, int64_t value)
 {
     const double number = recording_number(r, value);
-    return !recording_is_word(r, value) ? json_integer(value)
-           : isnan(number)              ? json_string(r->words[-1 - value])
-                                        : json_real(number);
+    const char *word = recording_word(r, value);
+    return !word ? json_integer(value) : isnan(number) ? json_string(word) : json_real(number);
 }
 
 static json_t *best_json(const struct replay *replay)
@@ -217,8 +216,9 @@ static json_t *replay_json(const struct replay *replay)
 
 static void print_value(const struct recording *r, int64_t value)
 {
-    if (recording_is_word(r, value))
-        printf("%s", r->words[-1 - value]);
+    const char *word = recording_word(r, value);
+    if (word)
+        printf("%s", word);
     else
         printf("%lld", (long long)value);
 }

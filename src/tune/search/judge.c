@@ -54,7 +54,7 @@ static struct metric_source source_of(struct names *names, const struct recordin
     int count = 0;
     *names = (struct names){.recording = r, .recorded = p};
     for (int i = 0; i < path->count; i++)
-        if (!recording_is_word(r, p->point.values[i])) {
+        if (!recording_word(r, p->point.values[i])) {
             names->tunables[count] = path->parameters[i].name;
             names->values[count++] = p->point.values[i];
         }

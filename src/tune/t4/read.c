@@ -92,6 +92,8 @@ static bool add_value(struct space_parameter *parameter, int64_t value)
     return true;
 }
 
+static const int64_t first_word = INT64_C(1) << 60; /* beyond all integers that are taken as such */
+
 /* Integers are themselves; words and fractions are numbered. False when there are too many of them. */
 static bool value_of(struct recording *r, const json_t *json, int64_t *value)
 {
@@ -108,7 +110,7 @@ static bool value_of(struct recording *r, const json_t *json, int64_t *value)
     int i = 0;
     while (i < r->word_count && strcmp(r->words[i], word) != 0)
         i++;
-    *value = -1 - i;
+    *value = first_word + i;
     if (i < r->word_count)
         return true;
     if (i == RECORDING_MAX_WORDS || !(r->words[i] = mem_copy_text(word)))
@@ -117,17 +119,17 @@ static bool value_of(struct recording *r, const json_t *json, int64_t *value)
     return true;
 }
 
-bool recording_is_word(const struct recording *r, int64_t value)
+const char *recording_word(const struct recording *r, int64_t value)
 {
-    return value < 0 && -1 - value < r->word_count;
+    return value >= first_word && value - first_word < r->word_count ? r->words[value - first_word] : NULL;
 }
 
 double recording_number(const struct recording *r, int64_t value)
 {
-    if (!recording_is_word(r, value))
-        return (double)value;
-    const char *word = r->words[-1 - value];
+    const char *word = recording_word(r, value);
     char *end;
+    if (!word)
+        return (double)value;
     const double number = text_number(word, &end);
     return end != word && *end == '\0' ? number : NAN;
 }

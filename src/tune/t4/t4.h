@@ -60,7 +60,7 @@ struct recording {
     size_t count, capacity;
     struct point seeds[RECORD_MAX_RANKED];
     size_t seed_count;
-    char *words[RECORDING_MAX_WORDS]; /* values that are no integers: value -1 - i */
+    char *words[RECORDING_MAX_WORDS]; /* values that are no integers, numbered behind all that are */
     int word_count;
     char figures[RECORDING_MAX_FIGURES][EXPR_MAX_NAME + 1]; /* that results tell of beside their time */
     int figure_count;
@@ -69,8 +69,8 @@ struct recording {
 /* Not to be moved once read: the space points to it. */
 hone_status recording_read(struct recording *recording, const char *path, hone_error *error);
 void recording_finish(struct recording *recording);
-/* Whether a value stands for a word or a fraction. */
-bool recording_is_word(const struct recording *recording, int64_t value);
+/* The word or the fraction that a value stands for; NULL: it is an integer. */
+const char *recording_word(const struct recording *recording, int64_t value);
 /* The number that a value is; NAN: a word. */
 double recording_number(const struct recording *recording, int64_t value);
 /* NULL for a point that was not recorded. */

@@ -311,6 +311,7 @@ def test_mistakes_are_told_before_a_device_is_opened():
                  ("takes A for a number, but its values are words", good + ["--param", "A=x,y", "--restrict", "A<N"]),
                  ("has the value 2 twice", good + ["--param", "A=1..3,2"]),
                  ("column 4", good + ["--restrict", "N*("]), ("is none of in:FILE", good + ["--arg", "nothing:x"]),
+                 ("the same in all configurations", good + ["--define", "TWICE=N*2"]),
                  ("depends on a tuned parameter", good[:8] + ["--arg", "out:s32:N"]),
                  ("need the same number of sizes", good + ["--local", "1,1"]),
                  ("is a parameter and a definition", good + ["--define", "N=3"]),

@@ -175,6 +175,21 @@ def test_values_that_are_no_whole_numbers():
         frame.check({line["time"] for line in lines} == {1700000000}, f"when it was measured counts: {lines}")
 
 
+def test_negative_numbers_are_no_words():
+    """Of a word, of fractions and of whole numbers from -3 on, in one file."""
+    results = [{"configuration": {"TYPE": kind, "BIAS": bias, "N": n}, "times": {"runtimes": [5 + n + bias]},
+                "invalidity": "correct", "correctness": 1.0} for kind in ("int", "long") for bias in (-0.5, 0.25)
+               for n in (-1, -2, -3)]
+    with Place([]) as place:
+        with open(place.path("all.json"), "w", encoding="utf-8") as file:
+            json.dump({"schema_version": "1.0.0", "results": results}, file)
+        report = replay(place, place.path("all.json"))
+        best = report["best"]["configuration"]
+        frame.check(report["configurations"] == 12 and best["N"] == -3 and best["BIAS"] == -0.5, f"{report}")
+        text = place.hone("tune", "--replay", place.path("all.json"))
+        frame.check("BIAS=-0.5 N=-3;" in text, text)
+
+
 def test_other_files_are_refused():
     cases = {"no JSON": "{", "neither a T4 file": "{\"a\": 1}", "nor a cache file": "{\"cache\": {}}", "holds no results": "{\"results\": []}",
              "has no configuration": "{\"results\": [7]}"}

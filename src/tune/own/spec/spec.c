@@ -148,8 +148,11 @@ static hone_status check_sizes(const struct own_spec *spec, hone_error *error)
     }
     for (int i = 0; i < spec->define_count; i++)
         if (mentions_parameter(spec, spec->defines[i].value))
-            return error_usage(error, "define %s=%s depends on a tuned parameter", spec->defines[i].name,
-                               spec->defines[i].value->text);
+            return error_usage(
+                error,
+                "define %s=%s depends on a tuned parameter, and a definition is the same in all "
+                "configurations; write the expression where it is needed",
+                spec->defines[i].name, spec->defines[i].value->text);
     return HONE_OK;
 }
 
