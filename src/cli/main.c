@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "cli/blame.h"
+#include "filter/registry.h"
 #include "tune/worker/worker.h"
 
 #include <errno.h>
@@ -66,10 +67,18 @@ static const struct command *find_command(const char *name)
 
 static int unknown_command(const char *name)
 {
-    const char *names[COUNT_OF(commands)] = {NULL};
+    enum { OTHERS = 3 };
+    const char *names[COUNT_OF(commands) + OTHERS] = {"help", "--help", "--version"};
     for (int i = 0; i < COMMAND_COUNT; i++)
-        names[i] = commands[i]->name;
-    const char *near = cli_nearest(name, names, COMMAND_COUNT), *what = name[0] == '-' ? "option" : "command";
+        names[OTHERS + i] = commands[i]->name;
+    const char *near = cli_nearest(name, names, OTHERS + COMMAND_COUNT);
+    const char *what = name[0] == '-' ? "option" : "command";
+    if (registry_find(name))
+        return cli_usage(
+            NULL,
+            "there is no command '%s', but a filter: hone apply '%s' IN -o OUT runs it, and hone "
+            "filters %s describes it",
+            name, name, name);
     return near ? cli_usage(NULL, "there is no %s '%s'; did you mean '%s'?", what, name, near)
                 : cli_usage(NULL, "there is no %s '%s'", what, name);
 }

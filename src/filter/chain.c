@@ -140,6 +140,10 @@ static hone_status no_value(struct reader *r, const struct hone_filter *filter, 
 {
     char what[320], such[160] = "";
     const struct parameter *first = &filter->parameters[0];
+    if (registry_find(name) && !bit_of_parameter(filter, name)) {
+        snprintf(what, sizeof what, "%s is another filter, and needs a '|' before it", name);
+        return mistake(r, r->at - strlen(name), what);
+    }
     if (first->name && first->fallback && strlen(first->fallback) < 16)
         snprintf(such, sizeof such, ", such as %s=%s", first->name, first->fallback);
     snprintf(what, sizeof what, "expected '=' and a value after '%s': parameters are name=value%s", name,

@@ -59,7 +59,7 @@ const struct hone_filter *registry_nearest(const char *name)
     unsigned best = 4;
     for (const struct hone_filter *const *filter = registry_filters; *filter; filter++) {
         unsigned distance = text_distance(name, (*filter)->name, best);
-        if (distance < best && distance < strlen((*filter)->name)) {
+        if (distance < best && distance < strlen((*filter)->name) && distance < strlen(name)) {
             best = distance;
             nearest = *filter;
         }

@@ -164,6 +164,9 @@ def test_help_is_a_command_too():
             frame.check(text == place.run("help", command).stdout == place.run(command, "help").stdout, command)
         frame.check(place.run("help", "help").stdout == place.run("--help").stdout, "help help")
         frame.check("did you mean 'apply'" in wrong(place, "help", "aply").stderr, "a wrong name")
+        frame.check("did you mean 'help'" in wrong(place, "hlep").stderr, "no command, but a word of it")
+        frame.check("hone filters box describes it" in wrong(place, "help", "box").stderr, "a filter's name")
+        frame.check("did you mean" not in wrong(place, "doctor", "x").stderr, "no letter of it fits")
 
 
 def test_closed_standard_descriptors_are_not_taken_by_files():

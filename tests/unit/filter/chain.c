@@ -112,6 +112,7 @@ TEST(mistakes_have_columns)
     refused("box | sobbel", 7, "did you mean 'sobel'");
     refused("zzzzzzzzzz", 1, "there is no filter 'zzzzzzzzzz'; there are ");
     refused("box size", 9, "expected '='");
+    refused("box size=3 sobel", 12, "sobel is another filter, and needs a '|' before it");
     refused("gaussian 2", 11, "after '2': parameters are name=value, such as sigma=2");
     refused("box size=", 10, "expected a value");
     refused("box size= 3", 10, "expected a value");
