@@ -173,6 +173,16 @@ def run(chain, image, others, out, axes, device, reproducible):
     return result
 
 
+def steps_with_two(filters, others):
+    """The steps of filters with two images, for which `others` are given: as many, or it is an error."""
+    inputs = {info["name"]: info["inputs"] for info in _hone.filters()}
+    steps = [step for step, name in enumerate(filters) if inputs[name] > 1]
+    if len(steps) != len(others):
+        raise UsageError(f"second: the chain takes {len(steps)} second image{'' if len(steps) == 1 else 's'}, and {len(others)} "
+                         f"{'is' if len(others) == 1 else 'are'} given")
+    return steps
+
+
 class Plan:
     """A chain prepared for one device and one format: kernels built, memory allocated.
 
@@ -200,6 +210,7 @@ class Plan:
         source = view(_like(like), axes, "like")[0]
         others = second if isinstance(second, (list, tuple)) else (second,)
         descs = tuple(other.desc for other in _seconds(others, source))
+        steps_with_two(self._filters, descs)
         self._plan = _hone.Plan(self._device, chain, source.desc, descs, variant, config, tune, fuse, reproducible)
         self._new = True
 

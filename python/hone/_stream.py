@@ -8,7 +8,7 @@ import threading
 from . import _hone
 from ._arrays import empty, view, writable
 from ._hone import UsageError
-from ._plans import _like, changed, find_parameter, open_device, parse
+from ._plans import _like, changed, find_parameter, open_device, parse, steps_with_two
 from ._text import assignment
 
 
@@ -41,10 +41,9 @@ class Stream:
         others = [view(other, None, "second image")[0]
                   for other in (second if isinstance(second, (list, tuple)) else (second,))]
         others = [other if other.direct else view(other.copy())[0] for other in others]
+        steps = steps_with_two(self._filters, others)
         self._stream = _hone.Stream(self._device, chain, tuple(source.desc for source in sources),
                                     tuple(other.desc for other in others), slots, memory, mode, reproducible)
-        inputs = {info["name"]: info["inputs"] for info in _hone.filters()}
-        steps = [step for step, name in enumerate(self._filters) if inputs[name] > 1]
         for place, (step, other) in enumerate(zip(steps, others)):
             self._stream.bind(place, step, other)
         self._layouts = [source.result_layout(width, height, channels) + (type_name,) for source, (
@@ -54,6 +53,7 @@ class Stream:
         self._pulling = threading.Lock()
         self._puller = None
         self._ended = False
+        self._mapping = self._leaving = False  # a map has begun; one that was left takes its results back
 
     def push(self, frame, out=None, *, wait=True):
         """Gives a frame to the stream; its result goes to `out` or a new array. While all slots are taken, waits until
@@ -117,30 +117,67 @@ class Stream:
             raise StopIteration
         return result
 
-    def map(self, frames):
-        """Pushes the frames of an iterable and gives their results, in order."""
-        for frame in frames:
-            while not self.push(frame, wait=False):
-                yield self.pull()
-            while (result := self.pull(wait=False)) is not None:
-                yield result
+    def _begin_map(self):
+        with self._state:
+            if self._mapping:
+                raise UsageError("another map of this stream is not at its end, and would get these results: use a stream "
+                                 "for each, or close the other map")
+            self._mapping = True
+
+    def _drop(self):
+        """Takes the results that nobody waits for any more: those of the next frames must not come behind them."""
         while self._flying:
-            yield self.pull()
+            try:
+                self.pull()
+            except _hone.Error:  # a frame's own failure, or the stream is closed, which leaves nothing
+                pass
+
+    def map(self, frames):
+        """Pushes the frames of an iterable and gives their results, in order. If it is left before its end (an error, a
+        break), the results of what it has pushed are dropped. One map of a stream runs at a time."""
+        self._begin_map()
+        try:
+            for frame in frames:
+                while not self.push(frame, wait=False):
+                    yield self.pull()
+                while (result := self.pull(wait=False)) is not None:
+                    yield result
+            while self._flying:
+                yield self.pull()
+        except BaseException:
+            self._drop()
+            raise
+        finally:
+            self._mapping = False
+
+    async def _wait_for_map(self):
+        """For the end of an amap that was left: a loop ends it a few turns later."""
+        for _ in range(3):
+            if self._mapping:
+                await asyncio.sleep(0)
+        while self._leaving:
+            await asyncio.sleep(0.001)
 
     async def amap(self, frames):
         """As map, for asyncio; `frames` is an iterable or an asynchronous one. The event loop never waits for a device."""
-        loop = asyncio.get_running_loop()
-
-        def push(frame):
-            return self.push(frame, wait=False)
-
-        async for frame in frames if hasattr(frames, "__aiter__") else _asynchronous(frames):
-            while not await loop.run_in_executor(None, push, frame):
-                yield await loop.run_in_executor(None, self.pull)
-            while (result := self.pull(wait=False)) is not None:
-                yield result
-        while self._flying:
-            yield await loop.run_in_executor(None, self.pull)
+        await self._wait_for_map()
+        self._begin_map()
+        work = _Work(asyncio.get_running_loop())
+        try:
+            async for frame in frames if hasattr(frames, "__aiter__") else _asynchronous(frames):
+                while not await work.do(lambda one=frame: self.push(one, wait=False)):
+                    yield await work.do(self.pull)
+                while (result := self.pull(wait=False)) is not None:
+                    yield result
+            while self._flying:
+                yield await work.do(self.pull)
+        except BaseException:
+            self._leaving = True
+            await work.finish()
+            await work.do(self._drop)
+            raise
+        finally:
+            self._mapping = self._leaving = False
 
     def set(self, name, value):
         """Changes a parameter for all frames pushed from now on: set('gaussian.sigma', 4), as Plan.set."""
@@ -191,6 +228,21 @@ class Stream:
 
     def __repr__(self):
         return f"<hone.Stream {self._chain!r} on {self._device!r}>"
+
+
+class _Work:
+    """Calls on another thread, which go on where the coroutine that waits is cancelled."""
+
+    def __init__(self, loop):
+        self._loop, self._call = loop, None
+
+    def do(self, function):
+        self._call = self._loop.run_in_executor(None, function)
+        return asyncio.shield(self._call)
+
+    async def finish(self):
+        if self._call is not None:
+            await asyncio.wait([self._call])
 
 
 async def _asynchronous(frames):

@@ -55,6 +55,53 @@ def test_asyncio(frames):
     check(asyncio.run(run(slowly())), filtered(frames))
 
 
+def test_a_map_that_is_left_leaves_no_results(frames):
+    """Those of the next map would be the results of other frames."""
+    def fails():
+        yield frames[0]
+        raise KeyError
+
+    with hone.Stream("box size=3 | sobel", like=frames[0], slots=4) as stream:
+        for _ in range(3):
+            with pytest.raises(KeyError):
+                list(stream.map(fails()))
+            with pytest.raises(hone.UsageError, match="must be"):
+                list(stream.map([frames[0], frames[0][1:]]))
+            for result in stream.map(frames):
+                check([result], filtered(frames[:1]))
+                break
+            check(list(stream.map(frames[3:])), filtered(frames[3:]))
+        with pytest.raises(hone.UsageError, match="another map"):
+            list(zip(stream.map(frames), stream.map(frames)))
+        check(list(stream.map(frames[1:])), filtered(frames[1:]))
+
+
+def test_an_amap_that_is_left_leaves_no_results(frames):
+    async def fails():
+        yield frames[0]
+        raise KeyError
+
+    async def collect():
+        with hone.Stream("box size=3 | sobel", like=frames[0], slots=4) as stream:
+            for turns in range(4):
+                with pytest.raises(KeyError):
+                    _ = [result async for result in stream.amap(fails())]
+                async for _ in stream.amap(frames):
+                    break
+                task = asyncio.ensure_future(stream.amap(frames).__anext__())
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+                check([result async for result in stream.amap(frames[3:])], filtered(frames[3:]))
+            async for _ in stream.amap(frames):
+                with pytest.raises(hone.UsageError, match="another map"):
+                    _ = [result async for result in stream.amap(frames)]
+
+    asyncio.run(collect())
+
+
 def test_one_thread_pushes_and_another_iterates(frames):
     stream = hone.Stream("box size=3 | sobel", like=frames[0], slots=2)
 
@@ -129,6 +176,15 @@ def test_second_images(frames):
     other = frames[5]
     with hone.Stream("box | add", like=frames[0], second=other) as stream:
         check(list(stream.map(frames)), [hone.add(hone.box(frame), other) for frame in frames])
+
+
+@pytest.mark.parametrize("make", [hone.Plan, hone.Stream])
+def test_as_many_second_images_as_the_chain_takes(frames, make):
+    for chain, second, told in (("box", frames[0], "takes 0 second images, and 1 is given"),
+                                ("add", (), "takes 1 second image, and 0 are given"),
+                                ("add | add", frames[:3], "takes 2 second images, and 3 are given")):
+        with pytest.raises(hone.UsageError, match=told):
+            make(chain, like=frames[0], second=second)
 
 
 def test_wrong_frames(frames):
