@@ -2,6 +2,7 @@
 """Python values as the texts of a chain."""
 
 import numbers
+import os
 
 from ._hone import UsageError
 
@@ -21,9 +22,11 @@ def _table(rows):
 
 
 def value_text(value):
-    """The text that a chain has for a value: numbers, True and False, texts, tables of numbers."""
+    """The text that a chain has for a value: numbers, True and False, texts, paths of files, tables of numbers."""
     if isinstance(value, str):
         return value
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
     if isinstance(value, bool) or type(value).__name__ == "bool_":
         return "yes" if value else "no"
     if isinstance(value, numbers.Integral):

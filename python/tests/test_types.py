@@ -14,6 +14,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PACKAGE = os.path.dirname(os.path.abspath(hone.__file__))
 
 RIGHT = """
+import pathlib
 import hone
 import numpy
 image = numpy.zeros((5, 6), numpy.uint8)
@@ -21,6 +22,8 @@ hone.gaussian(image, sigma=3, border="wrap", border_value="50%")
 hone.add(image, image, out=image, axes="YX", device="cpu")
 plan = hone.Plan("box", like=image)
 plan.set("box.size", 3)
+hone.convolve(image, kernel=pathlib.Path("blur.txt"))
+glow = hone.load(pathlib.Path("glow.cl"))
 report = hone.last_report()
 if report is not None:
     print(report.copied, report.device["name"])
