@@ -7,6 +7,11 @@ import os
 from ._hone import UsageError
 
 
+def is_truth(value):
+    """Whether it is True or False: NumPy's are called bool_, and from 2 on bool as Python's, whose they are not."""
+    return isinstance(value, bool) or type(value).__name__ in ("bool_", "bool")
+
+
 def _table(rows):
     """'WIDTHxHEIGHT: values' from rows of numbers: what convolve's kernel is."""
     try:
@@ -27,7 +32,7 @@ def value_text(value):
         return value
     if isinstance(value, os.PathLike):
         return os.fspath(value)
-    if isinstance(value, bool) or type(value).__name__ == "bool_":
+    if is_truth(value):
         return "yes" if value else "no"
     if isinstance(value, numbers.Integral):
         return str(int(value))

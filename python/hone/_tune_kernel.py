@@ -9,6 +9,7 @@ import tempfile
 
 from ._command import device_option, options, run
 from ._hone import UsageError
+from ._text import is_truth
 
 _LETTERS = {"b": "s8", "B": "u8", "h": "s16", "H": "u16", "i": "s32", "I": "u32", "f": "f32", "d": "f64", "e": "f16"}
 _SCALARS = {"int8": "char", "uint8": "uchar", "int16": "short", "uint16": "ushort", "int32": "int", "uint32": "uint",
@@ -26,10 +27,6 @@ def _element(memory):
     return _LETTERS[letter]
 
 
-def _is_truth(value):
-    return isinstance(value, bool) or type(value).__name__ in ("bool_", "bool")
-
-
 def _number(value):
     """As an expression: its numbers have no sign, so the least of 64 bits is none of them."""
     return f"-{2 ** 63 - 1}-1" if value == -2 ** 63 and isinstance(value, int) else repr(value)
@@ -44,7 +41,7 @@ def _argument(value, index, folder):
         number = value.item()
         # Expressions have 64 bits and a sign; the upper half of ulong is what negative numbers are in it.
         return f"{scalar}:{_number(number - 2 ** 64 if scalar == 'ulong' and number >= 2 ** 63 else number)}"
-    if _is_truth(value) or isinstance(value, numbers.Integral):
+    if is_truth(value) or isinstance(value, numbers.Integral):
         return f"int:{_number(int(value))}"
     if isinstance(value, numbers.Real):
         return f"float:{float(value)!r}"
@@ -61,7 +58,7 @@ def _values(name, values):
     if not values:
         raise UsageError(f"tune_params: {name} has no values")
     values = [value.item() if hasattr(value, "item") else value for value in values]
-    return {str(int(value)) if _is_truth(value) else str(value): value for value in values}
+    return {str(int(value)) if is_truth(value) else str(value): value for value in values}
 
 
 def _expression(text):

@@ -44,6 +44,18 @@ def test_what_was_set_is_reported(gray):
     assert told in repr(plan) and numpy.array_equal(result, hone.apply(told, gray))
 
 
+@pytest.mark.parametrize("kind", [bool, numpy.bool_, type("bool", (), {
+    "__init__": lambda self, value: setattr(self, "value", value), "__bool__": lambda self: self.value,
+    "__float__": lambda self: float(self.value)})])
+def test_truths_of_every_kind(gray, kind):
+    """The last one is as NumPy 2 has them."""
+    plan = hone.Plan("box", like=gray)
+    for value, chains in ((True, ["convolve flip=yes"]), (False, ["convolve flip=no", "convolve"])):
+        hone.convolve(gray, flip=kind(value))
+        assert hone.last_report().chain in chains
+        plan.set("box.exact", kind(value))
+
+
 def test_a_kernel_in_a_file_is_read_again(gray, tmp_path):
     """Also where a plan of the same words is kept, and the file has its old length and time."""
     file = tmp_path / "it is a kernel.txt"
