@@ -47,6 +47,16 @@ def test_a_pattern_keeps_its_phase(random):
         numpy.testing.assert_array_equal(result.compute(), hone.apply(chain, raw))
 
 
+@pytest.mark.parametrize("border", ["replicate", "reflect101", "wrap", "zero-outside"])
+@pytest.mark.parametrize("rows", [(17, 13, 1), (28, 3), (30, 1), (3, 1, 4, 4, 19), (2,) * 15 + (1,)])
+def test_a_pattern_keeps_its_phase_in_blocks_of_any_size(random, border, rows):
+    """A last block that is shorter than the halo makes Dask choose other blocks, and odd sides wrap into another phase."""
+    raw = random.integers(0, 256, (31, 29), dtype=numpy.uint8)
+    for chain in (f"demosaic border={border}", f"demosaic method=malvar border={border} | box size=3"):
+        result = hone.dask.apply(chain, da.from_array(raw, chunks=(rows, (9, 19, 1))))
+        numpy.testing.assert_array_equal(result.compute(), hone.apply(chain, raw))
+
+
 def test_stacks_and_16_bits(random):
     stack = random.integers(0, 65536, (3, 31, 45), dtype=numpy.uint16)
     lazy = da.from_array(stack, chunks=(2, 16, 16))

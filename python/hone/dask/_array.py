@@ -144,12 +144,12 @@ class _Run:
         return result, after
 
     def _window(self, text, array, others, axes, needs):
-        array = _aligned(array, axes, needs["period"])
-        depth = {}
+        depth, period = {}, needs["period"]
         for axis, before, behind in (("Y", "top", "bottom"), ("X", "left", "right")):
             index, reach = axes.index(axis), max(needs[before], needs[behind])
-            reach = -(-reach // needs["period"]) * needs["period"]
-            if reach >= array.shape[index]:
+            reach = -(-reach // period) * period
+            array = array.rechunk({index: _aligned(array.chunks[index], period, reach)})
+            if reach >= array.shape[index] or needs["wraps"] and array.shape[index] % period:
                 array = array.rechunk({index: -1})
             elif reach and len(array.chunks[index]) > 1:
                 depth[axis] = reach
@@ -195,13 +195,13 @@ class _Run:
         return self._map(text, array.rechunk(whole), others, axes, needs, {"X": (width,), "Y": (height,)})
 
 
-def _aligned(array, axes, period):
-    """Blocks that begin at multiples of `period`."""
-    for axis in "YX" if period > 1 else "":
-        sizes = array.chunks[axes.index(axis)]
-        if any(size % period for size in sizes[:-1]):
-            array = array.rechunk({axes.index(axis): -(-max(sizes) // period) * period})
-    return array
+def _aligned(sizes, period, reach):
+    """Sizes of blocks that begin at multiples of `period`. None of them is shorter than the halo: Dask would make others."""
+    if period == 1 or not any(size % period for size in sizes[:-1]) and min(sizes) >= reach:
+        return sizes
+    length, size = sum(sizes), max(-(-max(sizes) // period) * period, reach)
+    count = max((length - max(reach, 1)) // size + 1, 1)
+    return (size,) * (count - 1) + (length - size * (count - 1),)
 
 
 def _padded(array, axes, depth, boundary):
