@@ -2,6 +2,7 @@
 """Dask arrays against the same chain on the whole array, and files on a cluster of two workers."""
 
 import os
+import pickle
 import subprocess
 import sys
 
@@ -114,6 +115,38 @@ def test_zarr_and_tiff(tmp_path, random):
     hone.dask.save(result[0], str(tmp_path / "c.tif"))
     numpy.testing.assert_array_equal(tifffile.imread(tmp_path / "c.tif"), result[0].compute())
     numpy.testing.assert_array_equal(hone.dask.open(str(tmp_path / "c.tif"))[0].compute(), result[0].compute())
+
+
+@pytest.mark.parametrize("shape, axes, options", [
+    ((61, 83), "YX", {}), ((40, 50, 3), "YXC", {"photometric": "rgb"}), ((40, 50, 2), "YXC", {"planarconfig": "contig"}),
+    ((5, 40, 50), "ZYX", {"imagej": True, "metadata": {"axes": "ZYX"}}), ((100, 120), "YX", {"tile": (16, 32)}),
+    ((2, 3, 40, 50), "CZYX", {"ome": True, "metadata": {"axes": "CZYX"}})])
+def test_tiff_on_other_machines(tmp_path, random, shape, axes, options):
+    """What the scheduler gets are names: an open file cannot be sent. Workers read with several threads."""
+    pytest.importorskip("zarr")
+    tifffile = pytest.importorskip("tifffile")
+    image = random.integers(0, 65536, shape, dtype=numpy.uint16)
+    tifffile.imwrite(tmp_path / "in.tif", image, **options)
+    array, found = hone.dask.open(tmp_path / "in.tif")
+    assert found == axes and array.dtype == image.dtype
+    result, after = hone.dask.apply("box size=3", array, axes=axes, with_axes=True)
+    result = pickle.loads(pickle.dumps(result))
+    hone.dask.save(result, tmp_path / "out.tif", after)
+    again, found = hone.dask.open(tmp_path / "out.tif")
+    assert found == axes
+    numpy.testing.assert_array_equal(again.compute(scheduler="threads"), hone.apply("box size=3", image, axes=axes))
+
+
+def test_what_cannot_be_opened_is_told(tmp_path):
+    pytest.importorskip("tifffile")
+    (tmp_path / "no.tif").write_bytes(b"no TIFF")
+    with pytest.raises(hone.FileError, match="cannot be read"):
+        hone.dask.open(tmp_path / "no.tif")
+    with pytest.raises(hone.FileError, match="no folder"):
+        next(hone.dask.apply_files("box", tmp_path / "none", tmp_path / "out", None))
+    unknown = da.zeros((9, 9), dtype="uint8", chunks=4)
+    with pytest.raises(hone.UsageError, match="compute_chunk_sizes"):
+        hone.dask.apply("box", unknown[unknown.sum(1) == 0])
 
 
 def fail(block):

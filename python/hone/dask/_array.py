@@ -2,6 +2,7 @@
 """Chains on Dask arrays: in blocks with the halo that the chain states, or by what its filters need instead."""
 
 import contextlib
+import math
 import os
 import threading
 
@@ -60,6 +61,8 @@ def source_of(path):
 
 
 def _axes(array, axes):
+    if any(math.isnan(size) for size in array.shape):
+        raise UsageError("the sizes of the array's blocks are not known; find them out first: array.compute_chunk_sizes()")
     if axes is None:
         if array.ndim == 2 or array.ndim == 3 and array.shape[2] <= 4:
             return "YXC"[:array.ndim]

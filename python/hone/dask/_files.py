@@ -9,8 +9,10 @@ import queue
 import shutil
 import subprocess
 import tempfile
+import threading
 
 import dask.array as da
+import numpy
 
 from .._command import path as command_path
 from .._hone import FileError, UsageError
@@ -56,10 +58,46 @@ def open(path):  # pylint: disable=redefined-builtin
         found = _zarr().open(os.fspath(path), mode="r")
         array, axes = _ome(found, path) if hasattr(found, "groups") else (found, None)
         return da.from_zarr(array), axes
-    with _tifffile().TiffFile(path) as file:
-        axes = file.series[0].axes.replace("S", "C")
-    store = _tifffile().imread(path, aszarr=True, level=0)
-    return da.from_zarr(_zarr().open(store, mode="r")).rechunk("auto"), axes
+    tiff = _Tiff(os.path.abspath(os.fspath(path)))
+    return da.from_array(tiff, chunks="auto", meta=numpy.empty((0,) * tiff.ndim, tiff.dtype)), tiff.axes
+
+
+_opened = threading.local()  # the TIFF that this thread read last: (path, time, size), file, array
+
+
+def _read_tiff(path):
+    """(file, array) of a TIFF. Each thread opens its own, since tifffile's are not for several."""
+    found = os.stat(path)
+    key = path, found.st_mtime_ns, found.st_size
+    if getattr(_opened, "key", None) != key:
+        tifffile = _tifffile()
+        try:
+            file = tifffile.TiffFile(path)
+            array = _zarr().open(file.aszarr(level=0), mode="r")
+        except (tifffile.TiffFileError, ValueError, IndexError) as error:
+            raise FileError(f"'{path}' cannot be read: {error}") from error
+        _opened.key, _opened.file, _opened.array = key, file, array
+    return _opened.file, _opened.array
+
+
+class _Tiff:
+    """The first image or stack of a TIFF, at full size, as da.from_array takes it: only its name goes to the workers."""
+
+    def __init__(self, path):
+        file, array = _read_tiff(path)
+        self.path, self.axes = path, file.series[0].axes.replace("S", "C")
+        self.shape, self.dtype, self.ndim, self.chunks = array.shape, array.dtype, array.ndim, array.chunks
+
+    def __getitem__(self, index):
+        return _read_tiff(self.path)[1][index]
+
+
+def _write_tiff(array, path, axes):
+    """With the letters of the axes. Two channels are gray and another one, and only three or four are colours."""
+    channels = array.shape[-1] if axes.endswith("YXC") else 1
+    _tifffile().imwrite(path, compute(array), photometric="rgb" if channels in (3, 4) else "minisblack",
+                        planarconfig="contig" if channels > 1 else None,
+                        metadata={"axes": axes.replace("XC", "XS") if channels > 1 else axes})
 
 
 def _write_zarr(array, folder, axes):
@@ -91,7 +129,7 @@ def save(array, path, axes=None):
         if path.endswith(".zarr"):
             _write_zarr(array, temporary, axes)
         elif path.endswith((".tif", ".tiff")):
-            _tifffile().imwrite(temporary, compute(array), photometric="rgb" if axes.endswith("YXC") else None)
+            _write_tiff(array, temporary, axes)
         else:
             raise UsageError(f"'{path}' must end with .zarr or .tif")
         os.rename(temporary, path)
@@ -169,7 +207,7 @@ def _batch(chain, sources, files, folder, device, options):
 def _batches(source, target, size):
     """(files, folder of their results), folder by folder."""
     for folder, folders, names in os.walk(source):
-        folders.sort()
+        folders[:] = sorted(one for one in folders if os.path.join(folder, one) != target)  # results in the source are none
         into = os.path.normpath(os.path.join(target, os.path.relpath(folder, source)))
         files = iter(sorted(os.path.join(folder, name) for name in names if not name.startswith(".")))
         while batch := list(itertools.islice(files, size)):
@@ -211,6 +249,8 @@ def apply_files(chain, source, target, client, *, device=None, filters=(), optio
     """
     if os.path.realpath(source) == os.path.realpath(target):
         raise UsageError("the results need a folder of their own")
+    if not os.path.isdir(source):
+        raise FileError(f"'{source}' is no folder; an array is a .zarr or a .tif")
     sources = tuple(source_of(path) for path in filters)
     chain = parse(chain)[0]
     work = _batches(os.path.abspath(source), os.path.abspath(target), batch)
