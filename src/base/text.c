@@ -126,6 +126,12 @@ void text_add_float(struct text *text, float number)
     add_shortest(text, (double)number, true);
 }
 
+const char *text_after_mark(const char *text)
+{
+    static const char mark[] = "\xef\xbb\xbf";
+    return text_starts(text, mark) ? text + sizeof mark - 1 : text;
+}
+
 bool text_starts(const char *text, const char *prefix)
 {
     return strncmp(text, prefix, strlen(prefix)) == 0;

@@ -32,6 +32,8 @@ double text_number(const char *text, char **end);
 /* A size such as "512M" or "2G", of 1 MiB at least; MiB where there is no unit. Else false. */
 bool text_bytes(const char *text, uint64_t *bytes);
 
+/* The text behind the mark of UTF-8 that some editors begin a file with. */
+const char *text_after_mark(const char *text);
 /* True when text starts with prefix. */
 bool text_starts(const char *text, const char *prefix);
 /* True when text is longer than suffix and ends with it. */

@@ -210,7 +210,7 @@ hone_status hone_filter_load(const char *path, const char *text, hone_filter_inf
     if (!path || !*path)
         return error_usage(error, "hone_filter_load needs the path of a filter");
     hone_status status = text ? HONE_OK : read_text(&content, path, error);
-    THEN(status, own_load(&filter, path, text ? text : text_view(&content), error));
+    THEN(status, own_load(&filter, path, text_after_mark(text ? text : text_view(&content)), error));
     text_finish(&content);
     if (!status && hone_filter_find(filter->name, out ? out : &info))
         return HONE_OK;

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "filter/arguments.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -119,6 +120,14 @@ static hone_status read_kind(struct line *line, struct parameter *p)
     return HONE_OK;
 }
 
+/* Parameters are arguments of kernels, of which these words are others. */
+static bool is_argument(const char *name)
+{
+    const char *const tokens[] = {name, NULL};
+    struct argument_list list;
+    return arguments_parse(&list, tokens, 0, NULL) == HONE_OK && list.list[0].kind != ARGUMENT_INT;
+}
+
 /* NAME KIND RANGE = DEFAULT UNIT: HELP */
 static hone_status read_parameter(struct line *line)
 {
@@ -132,6 +141,8 @@ static hone_status read_parameter(struct line *line)
     p->name = take_word(line);
     if (!is_name(p->name, "abcdefghijklmnopqrstuvwxyz0123456789_", 24) || text_starts(p->name, "hone"))
         return mistake(line, "'%s' is no name for a parameter: small letters, digits and '_' are", p->name);
+    if (is_argument(p->name))
+        return mistake(line, "'%s' is what hone passes to kernels by that name; choose another one", p->name);
     for (size_t i = 0; i < count; i++)
         if (strcmp(filter->parameters[i].name, p->name) == 0)
             return mistake(line, "there is a parameter '%s' already", p->name);

@@ -666,6 +666,14 @@ def test_winners_of_kernel_tuner_are_tried_first():
             frame.check((set(states(report)) == {"N=1", *fastest}) == seeded, f"{more}: {states(report)}, the fastest are {fastest}")
 
 
+def test_a_mark_of_utf8_hides_no_setting():
+    with Place() as place:
+        place.write("k.cl", b"\xef\xbb\xbf//@tune param N=1,2\n//@tune global 1\n//@tune arg out:s32:1\n"
+                            b"kernel void k(global int *out) { out[0] = 0 * N; }\n")
+        report, _ = place.tune("--kernel-file", "k.cl")
+        frame.check(set(states(report)) == {"N=1", "N=2"}, f"{states(report)}")
+
+
 def test_winners_that_are_not_listed_any_more_are_not_tried():
     """Here by far the fastest, in a session with another text of the kernel."""
     with Place() as place:

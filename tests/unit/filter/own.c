@@ -50,6 +50,15 @@ TEST(described_as_written)
     CHECK_TEXT(parameter.choices, "soft|hard");
 }
 
+TEST(a_mark_of_utf8_is_no_part_of_the_text)
+{
+    static const char text[] = "\xef\xbb\xbf//@filter summary marked\nhone_pixel { return hone_in(0, 0); }\n";
+    hone_error error;
+    hone_filter_info info;
+    REQUIRE_OK(hone_filter_load("marked.cl", text, &info, &error));
+    CHECK_TEXT(info.summary, "marked");
+}
+
 TEST(chains_find_what_was_loaded_and_load_nothing)
 {
     hone_error error;
@@ -123,6 +132,9 @@ TEST(mistakes_say_what_would_be_right)
     refused("e.cl", "//@filter param x float 1..8 = 2\n", "an int, a real or a choice");
     refused("e.cl", "//@filter param x int 1..8 = 2\n//@filter param x int 1..8 = 2\n", "already");
     refused("e.cl", "//@filter param Size int 1..8 = 2\n", "small letters");
+    refused("e.cl", "//@filter param out int 1..8 = 2\n", "passes to kernels by that name");
+    refused("e.cl", "//@filter param border int 1..8 = 2\n", "passes to kernels by that name");
+    refused("e.cl", "//@filter param tmp0 int 1..8 = 2\n", "passes to kernels by that name");
     refused("e.cl", "//@filter param exact int 0..1 = 0\n", "'exact' already");
     refused("e.cl", "//@filter param alpha real 0..1 = 1\n//@filter window 1\n", "'alpha' already");
     refused("e.cl", "//@filter window radius\n", "radius");

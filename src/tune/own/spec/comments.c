@@ -53,7 +53,7 @@ hone_status own_spec_read_comments(struct own_spec *spec, const char *source, co
     struct reader r = {.spec = spec, .folder = folder, .ours = true};
     hone_status status = HONE_OK;
     int number = 1;
-    for (const char *line = source; *line && !status; number++) {
+    for (const char *line = text_after_mark(source); *line && !status; number++) {
         size_t length = strcspn(line, "\n"), blank = strspn(line, " \t");
         if (text_starts(line + blank, mark)) {
             const char *text = line + blank + sizeof mark - 1;
