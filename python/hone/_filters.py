@@ -2,13 +2,12 @@
 """Chains, and a function for each filter of the registry."""
 
 import inspect
-import keyword
 import os
 import textwrap
 
 from . import _hone
 from ._plans import drop_plans, run
-from ._text import assignment
+from ._text import argument_name, assignment, python_name
 
 
 def apply(chain, image, *others, out=None, axes=None, device=None, reproducible=False):
@@ -39,11 +38,6 @@ def filters():
 
 
 _NUMBERS = {"integer": int, "real": float}
-
-
-def python_name(name):
-    name = name.replace("-", "_")
-    return name + "_" if keyword.iskeyword(name) else name
 
 
 def default_of(parameter):
@@ -79,7 +73,7 @@ def _doc(info):
     def entry(name, text):
         return textwrap.fill(f"{name}: {text}", 110, subsequent_indent="    ")
 
-    own = [entry(python_name(p["name"]), describe(p)) for p in own_parameters(info)]
+    own = [entry(argument_name(p["name"]), describe(p)) for p in own_parameters(info)]
     images = [entry("other", p["help"]) for p in info["parameters"] if p["kind"] == "image"]
     head = info["summary"][0].upper() + info["summary"][1:] + "."
     taken = f"Takes {info['types']} with {info['channels']} channels. out, axes, device: as in hone.apply."
@@ -95,7 +89,7 @@ def signature(info):
     if info["inputs"] > 1:
         parameters[0] = parameters[0].replace(kind=kinds.POSITIONAL_ONLY)
     for parameter in own_parameters(info):
-        parameters.append(kinds(python_name(parameter["name"]), kinds.KEYWORD_ONLY, default=default_of(parameter)))
+        parameters.append(kinds(argument_name(parameter["name"]), kinds.KEYWORD_ONLY, default=default_of(parameter)))
     for name in ("out", "axes", "device"):
         parameters.append(kinds(name, kinds.KEYWORD_ONLY, default=None))
     return inspect.Signature(parameters)
@@ -108,7 +102,7 @@ def _wrong_keyword(name, key, known):
 def make_function(info):
     """The function of a filter."""
     name, inputs = info["name"], info["inputs"]
-    known = {python_name(p["name"]): (p["name"], default_of(p)) for p in own_parameters(info)}
+    known = {argument_name(p["name"]): (p["name"], default_of(p)) for p in own_parameters(info)}
 
     def function(image, *others, out=None, axes=None, device=None, **parameters):
         if len(others) != inputs - 1:

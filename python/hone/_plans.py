@@ -11,7 +11,7 @@ from . import _hone
 from ._arrays import empty, view, writable
 from ._hone import Device, UsageError
 from ._report import Report, keep
-from ._text import assignment, quoted, value_text
+from ._text import argument_name, assignment, quoted, value_text
 
 KEPT = 32  # plans that nobody uses and that are kept for the next call
 
@@ -19,6 +19,7 @@ _lock = threading.Lock()
 _devices = {}
 _idle = collections.OrderedDict()  # key: list of plans
 _idle_count = 0
+_names = {}  # of the parameters of filters: see _parameter_names
 _canonical = {}  # chains as they were written: what _hone.parse_chain tells of them
 
 
@@ -72,6 +73,7 @@ def drop_plans():
         plans = list(_idle.values())
         _idle.clear()
         _canonical.clear()
+        _names.clear()
         _idle_count = 0
     del plans
 
@@ -275,8 +277,19 @@ def _like(like):
     return _Format(*like)
 
 
+def _parameter_names(name):
+    """The parameters of a filter: what a chain has for the names that they have in Python."""
+    found = _names.get(name)
+    if found is None:
+        info = next(one for one in _hone.filters() if one["name"] == name)
+        found = _names[name] = {argument_name(p["name"]): p["name"] for p in info["parameters"]}
+    return found
+
+
 def find_parameter(filters, name):
     """(step, parameter) of 'filter.parameter' or 'NUMBER.parameter'."""
+    if not isinstance(name, str):
+        raise TypeError(f"{name!r} is no name of a parameter, such as 'gaussian.sigma'")
     which, dot, parameter = name.rpartition(".")
     steps = [i for i, one in enumerate(filters) if which in (one, str(i))]
     if not dot and len(filters) == 1:
@@ -287,4 +300,4 @@ def find_parameter(filters, name):
     if len(steps) > 1:
         raise UsageError(f"the chain has {which} {len(steps)} times; name the step by its number: "
                          + " or ".join(f"'{i}.{parameter}'" for i in steps))
-    return steps[0], parameter.replace("_", "-")
+    return steps[0], _parameter_names(filters[steps[0]]).get(parameter, parameter)

@@ -1,10 +1,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Python values as the texts of a chain."""
 
+import keyword
 import numbers
 import os
 
 from ._hone import UsageError
+
+
+_TAKEN = {"image", "other", "out", "axes", "device"}  # what the functions of all filters take
+
+
+def python_name(name):
+    name = name.replace("-", "_")
+    return name + "_" if keyword.iskeyword(name) else name
+
+
+def argument_name(name):
+    """The name that a parameter of a filter has in Python."""
+    return name + "_" if name in _TAKEN else python_name(name)
 
 
 def is_truth(value):

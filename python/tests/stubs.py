@@ -147,7 +147,7 @@ def type_of(parameter):
 def argument(parameter):
     default = hone._filters.default_of(parameter)
     optional = " | None" if default is None else ""
-    return f"{hone._filters.python_name(parameter['name'])}: {type_of(parameter)}{optional} = {default!r}"
+    return f"{hone._filters.argument_name(parameter['name'])}: {type_of(parameter)}{optional} = {default!r}"
 
 
 def function(info):

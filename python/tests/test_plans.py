@@ -44,6 +44,23 @@ def test_what_was_set_is_reported(gray):
     assert told in repr(plan) and numpy.array_equal(result, hone.apply(told, gray))
 
 
+def test_names_of_a_filter_of_ones_own(gray):
+    """As Python has them: words of the language and of the functions get a line behind them, and lines stay lines."""
+    lines = "".join(f"//@filter param {name} int 1..9 = 1: h\n" for name in ("to_n", "class", "image", "device", "axes"))
+    function = hone.load("named.cl", f"//@filter summary s\n{lines}"
+                         "hone_pixel { return hone_in(0, 0) * to_n * class * image * device / axes; }\n")
+    plan, dark = hone.Plan("named", like=gray), gray // 64
+    for name in ("to_n", "class_", "image_", "device_"):
+        assert numpy.array_equal(function(dark, **{name: 3}, axes="YX", axes_=1), dark * 3)
+        plan.set(f"named.{name}", 3)
+        assert numpy.array_equal(plan(dark), dark * 3)
+        plan.set(f"0.{name.rstrip('_')}", 1)
+        assert numpy.array_equal(plan(dark), dark)
+    for name in (0, None):
+        with pytest.raises(TypeError, match="no name of a parameter"):
+            plan.set(name, 1)
+
+
 @pytest.mark.parametrize("kind", [bool, numpy.bool_, type("bool", (), {
     "__init__": lambda self, value: setattr(self, "value", value), "__bool__": lambda self: self.value,
     "__float__": lambda self: float(self.value)})])
