@@ -147,8 +147,9 @@ def _file_of(image, folder, name):
 def compare(a, b, *, tolerance=0):
     """Compares two images, arrays or files: `hone compare`.
 
-    Returns a dictionary: "status" is "equal", "within tolerance" or "different"; "all" and "channels" have the largest and
-    the mean difference, the PSNR, how many elements differ, and where the largest difference is.
+    Returns a dictionary: "status" is "equal", "within tolerance", "different" or, for another size, type or number of
+    channels, "other kind"; except there, "all" and "channels" have the largest and the mean difference, the PSNR, how many
+    elements differ, and where the largest difference is. None stands for what is not finite, as the PSNR of equal images.
     """
     with tempfile.TemporaryDirectory(prefix="hone-") as folder:
         files = [_file_of(a, folder, "a.pnm"), _file_of(b, folder, "b.pnm")]

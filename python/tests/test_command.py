@@ -45,6 +45,15 @@ def test_compare_arrays(random, kind, channels):
     assert report["largest"] == pytest.approx(abs(float(image[2, 3, 0]) - float(other[2, 3, 0])), rel=1e-6)
 
 
+def test_compare_names_every_outcome(gray):
+    """As help(hone.compare) lists them."""
+    dark = gray // 2
+    seen = {hone.compare(dark, dark)["status"], hone.compare(dark, dark + 1, tolerance=1)["status"],
+            hone.compare(dark, dark + 1)["status"], hone.compare(dark, dark[1:])["status"]}
+    assert len(seen) == 4 and all(f'"{status}"' in hone.compare.__doc__ for status in seen)
+    assert hone.compare(dark, dark)["all"]["psnr"] is None
+
+
 def test_compare_refuses(gray):
     with pytest.raises(hone.FileError, match="no-such-file"):
         hone.compare("/no-such-file.pgm", gray)
