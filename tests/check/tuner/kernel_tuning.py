@@ -317,6 +317,7 @@ def test_mistakes_are_told_before_a_device_is_opened():
                  ("is a parameter and a definition", good + ["--define", "N=3"]),
                  ("needs a number that is not negative", good + ["--tolerance", "-1"]),
                  ("no image by its name; a raw file needs a type", good + ["--arg", "in:k.cl"]),
+                 ("mirror, with commas between", good + ["--arg", "sampler:nearest edge"]),
                  ("repeat and mirror need normalized", good + ["--arg", "sampler:repeat"]),
                  ("--quick and --full exclude each other", good + ["--quick", "--full"])]
         for text, arguments in cases:

@@ -143,7 +143,7 @@ static hone_status parse_sampler(struct own_argument *a, const char *text, hone_
                  !(length == 6 && strncmp(text, "pixels", 6) == 0))
             return error_usage(
                 error, "a sampler is made of nearest or linear, pixels or normalized, and one of none, "
-                       "edge, zero, repeat, mirror");
+                       "edge, zero, repeat, mirror, with commas between");
         text += length + (text[length] == ',');
     }
     if (a->sampler.edge >= SAMPLER_EDGE_REPEAT && !a->sampler.normalised)
