@@ -75,8 +75,11 @@ static PyObject *array_new(PyTypeObject *type, PyObject *arguments, PyObject *ke
         errors_raise(status, &error);
     else if (self->ndim > VIEW_AXES)
         errors_usage("an array has at most %d axes", VIEW_AXES);
-    for (int i = 0; i < self->ndim && !PyErr_Occurred(); i++)
+    for (int i = 0; i < self->ndim && !PyErr_Occurred(); i++) {
         self->shape[i] = PyLong_AsSsize_t(PyTuple_GetItem(shape, i));
+        if (self->shape[i] < 0 && !PyErr_Occurred())
+            errors_usage("no axis of an array has %zd elements", self->shape[i]);
+    }
     if (!PyErr_Occurred() && allocate(self))
         return (PyObject *)self;
     Py_DECREF(self);

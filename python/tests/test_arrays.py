@@ -123,6 +123,13 @@ def test_tensors_of_other_types_are_refused(gray, kind):
         hone.box(OnlyTensor(gray.astype(kind)))
 
 
+def test_shapes_that_no_array_has():
+    with pytest.raises(hone.UsageError, match="no axis of an array has -1 elements"):
+        hone.Array((3, -1), "u8")
+    with pytest.raises(MemoryError):
+        hone.Array((1 << 40, 1 << 40), "u8")
+
+
 def test_memory_without_numpy(monkeypatch):
     import hone._arrays
     monkeypatch.setattr(hone._arrays, "numpy", None)
