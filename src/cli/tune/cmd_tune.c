@@ -77,6 +77,16 @@ hone_status tune_start_worker(struct worker *worker, const struct common_options
     return status;
 }
 
+void tune_warn_of_clock(const struct worker *worker, const struct common_options *common, bool filters)
+{
+    enum timing_wish wish;
+    if (timing_wish(&wish, NULL) || wish != TIMING_PROCESSOR)
+        return;
+    if (!filters || worker->device_record.kind != HONE_DEVICE_CPU)
+        cli_warn(common, "HONE_TUNE_CLOCK=processor is for filters on CPUs: %s is timed by another clock",
+                 filters ? worker->device_record.name : "a kernel of one's own");
+}
+
 void tune_stop_worker(struct worker *worker, const struct common_options *common)
 {
     worker_stop(worker);
@@ -271,6 +281,7 @@ static int run_cases(struct tune_run *run, const struct operands *operands)
     cli_note(&run->common, "tuning %s on %s (%s, driver %s)", show_count((size_t)run->count, "case").text,
              run->worker.device_record.name, run->worker.device_record.platform,
              run->worker.device_record.driver);
+    tune_warn_of_clock(&run->worker, &run->common, true);
     int result = tune_all(run);
     tune_stop_worker(&run->worker, &run->common);
     return result;

@@ -265,6 +265,7 @@ static int run_all(struct kernel_run *run)
         return cli_fail(&run->common, &error);
     cli_note(&run->common, "tuning '%s' on %s (%s, driver %s)", run->spec->kernel, worker.device_record.name,
              worker.device_record.platform, worker.device_record.driver);
+    tune_warn_of_clock(&worker, &run->common, false);
     tune_signals_begin(run->common.quiet);
     run->start = clock_ns();
     int result = tune(run, &worker);

@@ -106,6 +106,8 @@ hone_status tune_parse_seconds(const char *text, double *seconds, hone_error *er
 int tune_evaluations(double wanted, bool quick, bool full, int usual);
 /* What these options say when they contradict each other; NULL: they do not. */
 const char *tune_contradiction(double evaluations, bool quick, bool full);
+/* Where HONE_TUNE_CLOCK asks for a clock that is not for this. */
+void tune_warn_of_clock(const struct worker *worker, const struct common_options *common, bool filters);
 /* Starts the process that measures; `memory` in MiB, 0: by the machine. tune_stop_worker ends it. */
 hone_status tune_start_worker(struct worker *worker, const struct common_options *common, double memory,
                               hone_error *error);

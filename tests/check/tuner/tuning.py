@@ -158,6 +158,9 @@ def test_variables_that_say_nothing_are_refused():
                 said = place.run(*command, status=2)[1]
                 frame.check(f"{name} is {right}" in said and f"'{value}'" in said, said)
             place.environment[name] = ""
+        place.environment["HONE_TUNE_CLOCK"] = "processor"
+        said = place.run("tune", "--kernel-file", kernel)[1]
+        frame.check("is for filters on CPUs: a kernel of one's own is timed by another clock" in said, said)
         place.environment["HONE_TUNE_CLOCK"] = "device"
         frame.check(place.tune("--evaluations", "2", "--variant", "direct")["clock"] == "device", "the word for the usual")
 
