@@ -2,10 +2,14 @@
 #include "cli/show.h"
 
 #include "base/mem.h"
+#include "base/text.h"
+#include "choose/records.h"
+#include "hone/pixels.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 void show_bytes(uint64_t bytes, char *to, size_t size)
@@ -50,4 +54,12 @@ void show_age(int64_t then, char *to, size_t size)
         snprintf(to, size, "%" PRId64 " h", age / 3600);
     else
         snprintf(to, size, "%" PRId64 " days", age / 86400);
+}
+
+void show_tuned(const struct record_case *c, struct text *out)
+{
+    text_add(out, "%s%s%s", c->filter, c->parameters[0] ? " " : "", c->parameters);
+    if (c->border[0] && strcmp(c->border, hone_border_name(HONE_BORDER_REPLICATE)) != 0)
+        text_add(out, " border=%s", c->border);
+    text_add(out, ", %s x%u, %ux%u", hone_type_name(c->type), c->channels, c->width, c->height);
 }

@@ -5,6 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct record_case;
+struct text;
+
 /* "32 KiB", "1.5 GiB", "17 bytes". */
 void show_bytes(uint64_t bytes, char *to, size_t size);
 
@@ -13,6 +16,9 @@ struct counted {
     char text[64];
 };
 struct counted show_count(size_t count, const char *noun);
+
+/* "box size=8 border=wrap, u8 x1, 640x480": what was tuned. The usual border is not told. */
+void show_tuned(const struct record_case *c, struct text *out);
 
 /* A row "   label              text": the text in one column for all rows, nothing at all when it is
  * empty. */

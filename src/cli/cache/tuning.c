@@ -38,13 +38,14 @@ static size_t count_cases(const struct records *records)
 static void print_choice(const struct record_choice *choice)
 {
     char age[32];
+    struct text what = {0};
     const struct record_config *best = &choice->ranked[0];
     show_age(choice->time, age, sizeof age);
-    printf("%s %s, %s x%u, %ux%u: %s %s, %.4g ms, %s, %s ago, %s, driver %s\n", choice->c.filter,
-           choice->c.parameters, hone_type_name(choice->c.type), choice->c.channels, choice->c.width,
-           choice->c.height, best->variant, best->config, best->ms,
-           show_count((size_t)choice->evaluations, "evaluation").text, age, choice->device.name,
+    show_tuned(&choice->c, &what);
+    printf("%s: %s %s, %.4g ms, %s, %s ago, %s, driver %s\n", text_view(&what), best->variant, best->config,
+           best->ms, show_count((size_t)choice->evaluations, "evaluation").text, age, choice->device.name,
            choice->device.driver);
+    text_finish(&what);
 }
 
 static void print_wrong(const struct record_trust *wrong)

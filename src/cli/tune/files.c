@@ -6,6 +6,8 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/show.h"
+#include "filter/case.h"
+#include "filter/chain.h"
 #include "tune/search/judge.h"
 #include "tune/search/replay.h"
 #include "tune/t4/t4.h"
@@ -24,13 +26,25 @@ static bool same_case(const struct record_try *a, const struct record_try *b)
     return memcmp(&a->device, &b->device, sizeof a->device) == 0 && memcmp(&a->c, &b->c, sizeof a->c) == 0;
 }
 
-/* "box" or "box size=8", as the operands have it. */
+/* Whether tuning these words would tune the case, at its size and format. */
+static bool is_case(const char *words, const struct record_case *wanted)
+{
+    struct filter_case c;
+    struct record_case found;
+    if (chain_parse_case(&c, words, NULL))
+        return false;
+    c.in.type = wanted->type;
+    record_case_of(&c, &found);
+    case_finish(&c);
+    return strcmp(found.filter, wanted->filter) == 0 && strcmp(found.parameters, wanted->parameters) == 0 &&
+           strcmp(found.border, wanted->border) == 0;
+}
+
+/* By an operand: a filter stands for all of its cases, one with parameters for itself. */
 static bool is_named(const struct record_case *c, const struct operands *operands)
 {
-    char whole[sizeof c->filter + sizeof c->parameters + 1];
-    snprintf(whole, sizeof whole, "%s %s", c->filter, c->parameters);
     for (int i = 0; i < operands->count; i++)
-        if (strcmp(operands->items[i], c->filter) == 0 || strcmp(operands->items[i], whole) == 0)
+        if (strcmp(operands->items[i], c->filter) == 0 || is_case(operands->items[i], c))
             return true;
     return operands->count == 0;
 }

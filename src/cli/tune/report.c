@@ -192,9 +192,10 @@ void tune_print_result(const struct session_result *r, const struct session_opti
     const struct record_choice *choice = &r->choice;
     const struct record_config *best = &choice->ranked[0];
     double pixels = (double)choice->c.width * choice->c.height;
-    printf("%s%s%s, %s x%u, %ux%u on %s\n", choice->c.filter, choice->c.parameters[0] ? " " : "",
-           choice->c.parameters, hone_type_name(choice->c.type), choice->c.channels, choice->c.width,
-           choice->c.height, choice->device.name);
+    struct text what = {0};
+    show_tuned(&choice->c, &what);
+    printf("%s on %s\n", text_view(&what), choice->device.name);
+    text_finish(&what);
     printf("  best       %s %s: %.4g ms, %.4g GP/s\n", best->variant, best->config, best->ms,
            best->ms > 0 ? pixels / best->ms * 1e-6 : 0);
     print_gain("the choice without tuning", choice->default_ms, best->ms);

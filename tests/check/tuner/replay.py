@@ -4,6 +4,7 @@
 replay.py build=FOLDER"""
 
 import glob
+import hashlib
 import json
 import math
 import os
@@ -141,6 +142,30 @@ def test_exports_are_selected():
         place.hone("tune", "--export", place.path("all/"), "--device", "toast")
         frame.check(len(glob.glob(place.path("all/*.T4.json"))) == 3, "a folder takes all")
         frame.check("nothing" in place.hone("tune", "--export", place.path("x"), "sobel", status=2), "no such case")
+
+
+def test_exports_are_selected_by_what_was_tuned():
+    """By the words that `hone tune` took, also where defaults and weights are others in the records; and by the border."""
+    weights = "3x3: 1 2 1 2 4 2 1 2 1"
+    digest = hashlib.sha256(weights.encode()).hexdigest()[:8]
+    cases = {"box size=5 border=wrap": ("box", "size=5", "wrap"), "box  size=5": ("box", "size=5", "replicate"),
+             "gaussian sigma=3": ("gaussian", "sigma=3 method=auto", "replicate"),
+             "gaussian exact=yes sigma=3": ("gaussian", "sigma=3 method=auto exact=yes", "replicate"),
+             "epsilon threshold=8%": ("epsilon", "radius=4 threshold=8%", "replicate"),
+             f"convolve kernel='{weights}'": ("convolve", f"kernel=3x3:{digest} scale=1 offset=0 flip=no", "replicate")}
+    tries = {words: attempt("direct", "WG_X=16", "ok", 1.0 + number, filter=name, parameters=parameters, border=border)
+             for number, (words, (name, parameters, border)) in enumerate(cases.items())}
+    choices = [{"v": 1, "kind": "choice", "time": 1700000000, "origin": "session", "device": DEVICE, "case": one["case"],
+                "ranked": [one["config"]], "evaluations": 1, "default_ms": 1.0, "first_rung_ms": 1.0, "plain_ms": 1.0,
+                "seconds": 1.0} for one in tries.values()]
+    with Place([*tries.values(), *choices]) as place:
+        listed = place.hone("cache", "tuning")
+        frame.check(listed.count("box size=5, u8") == 1 and listed.count("box size=5 border=wrap, u8") == 1, listed)
+        for words, one in tries.items():
+            times = [result["times"]["runtimes"][0] for result in place.export(words)["results"]]
+            frame.check(times == [one["config"]["ms"]], f"{words}: {times}")
+        for words in ("box size=6", "box size=5 border=reflect", "gaussian sigma=4"):
+            frame.check("nothing" in place.hone("tune", "--export", place.path("x"), words, status=2), words)
 
 
 def test_imports_come_back():
