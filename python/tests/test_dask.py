@@ -246,3 +246,16 @@ def test_the_command(cluster, tmp_path, gray):
     with pytest.raises(hone.UsageError, match="blurr"):
         next(hone.dask.apply_files("blurr sigma=3", str(tmp_path / "in"), str(tmp_path / "c"), cluster))
     assert not (tmp_path / "c").exists()
+    result = subprocess.run([sys.executable, "-m", "hone.dask", "apply", "box", "in", "-o", "d", "--workers", "0"],
+                            capture_output=True, text=True, check=False, cwd=tmp_path, timeout=200)
+    assert result.returncode == 2 and "1 worker or more" in result.stderr
+
+
+def test_the_command_on_a_tiff(cluster, tmp_path, gray):
+    pytest.importorskip("zarr")
+    tifffile = pytest.importorskip("tifffile")
+    tifffile.imwrite(tmp_path / "in.tif", gray, tile=(16, 32))
+    result = subprocess.run([sys.executable, "-m", "hone.dask", "apply", "box size=3", "in.tif", "-o", "out.tif", "--scheduler",
+                             cluster.scheduler.address], capture_output=True, text=True, check=False, cwd=tmp_path, timeout=200)
+    assert result.returncode == 0, result.stderr
+    numpy.testing.assert_array_equal(tifffile.imread(tmp_path / "out.tif"), hone.box(gray, size=3))

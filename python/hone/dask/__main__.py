@@ -11,6 +11,13 @@ from . import apply, apply_files, open, save  # pylint: disable=redefined-builti
 from ._array import steps_of
 
 
+def _workers(text):
+    """A run without workers would wait for one forever."""
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"there must be 1 worker or more, not {text!r}")
+    return int(text)
+
+
 def _arguments():
     parser = argparse.ArgumentParser(prog="python -m hone.dask")
     commands = parser.add_subparsers(dest="command", required=True)
@@ -19,7 +26,7 @@ def _arguments():
     one.add_argument("input", metavar="INPUT", help="a folder, a .zarr or a .tif, which all workers see")
     one.add_argument("-o", "--output", required=True, help="a folder, .zarr or .tif; it appears whole or not at all")
     one.add_argument("--scheduler", metavar="ADDRESS", help="of Dask's scheduler; default: workers on this machine")
-    one.add_argument("--workers", type=int, default=2, help="without --scheduler: how many (default 2)")
+    one.add_argument("--workers", type=_workers, default=2, help="without --scheduler: how many (default 2)")
     one.add_argument("--device", help="for all workers; default: a GPU of its node for each")
     one.add_argument("--axes", help="letters of the axes, such as ZYX, where the file does not tell")
     one.add_argument("--filter", action="append", default=[], metavar="FILE",
