@@ -27,6 +27,23 @@ static hone_status keep_options(hone_plan *plan, const hone_plan_options *option
     return ok ? HONE_OK : error_memory(error, "a plan");
 }
 
+static hone_status check_options(const hone_plan_options *options, hone_error *error)
+{
+    if (options->tune != HONE_TUNE_AUTO && options->tune != HONE_TUNE_OFF)
+        return error_usage(error,
+                           "`tune` of hone_plan_options is %d: HONE_TUNE_AUTO (%d) and HONE_TUNE_OFF (%d) "
+                           "are what there is",
+                           (int)options->tune, HONE_TUNE_AUTO, HONE_TUNE_OFF);
+    if (options->second_count > 0 && !options->second)
+        return error_usage(error,
+                           "`second` of hone_plan_options is NULL, and `second_count` is %zu: it is 0 "
+                           "without second images",
+                           options->second_count);
+    for (size_t i = 0; i < options->second_count; i++)
+        TRY(hone_image_desc_check(&options->second[i], error));
+    return HONE_OK;
+}
+
 static hone_status plan_chain(hone_plan *plan, const hone_chain *chain, const hone_plan_options *options,
                               hone_error *error)
 {
@@ -56,6 +73,7 @@ hone_status hone_plan_create(hone_plan **out, hone_device *device, const hone_ch
     hone_status status = device_check(device, "hone_plan_create", error);
     THEN(status, hone_image_desc_check(input, error));
     THEN(status, options_take(&wanted, options, sizeof wanted, FIRST, "hone_plan_options", error));
+    THEN(status, check_options(&wanted, error));
     if (status)
         return status;
     hone_plan *plan = mem_new(1, sizeof *plan);

@@ -384,6 +384,28 @@ TEST(wrong_requests)
     hone_device_close(&device);
 }
 
+TEST(wrong_options)
+{
+    begin();
+    const hone_image_desc good = {4, 4, HONE_U8, 1, 0}, narrow = {4, 4, HONE_U8, 1, 3},
+                          none = {0, 4, HONE_U8, 1, 0};
+    const hone_plan_options wrong[] = {{.second = &good, .second_count = 1, .tune = (hone_tune)2},
+                                       {.second = &narrow, .second_count = 1},
+                                       {.second = &none, .second_count = 1},
+                                       {.second_count = 1}},
+                            right = {.second = &good, .second_count = 1, .tune = HONE_TUNE_OFF};
+    hone_chain *chain = NULL;
+    hone_plan *plan = NULL;
+    hone_error error;
+    REQUIRE_OK(hone_chain_parse(&chain, "add", &error));
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        CHECK_STATUS(hone_plan_create(&plan, device, chain, &good, &wrong[i], &error), HONE_ERROR_USAGE);
+    CHECK_STATUS(hone_plan_create(&plan, device, chain, &good, &right, &error), HONE_OK);
+    hone_plan_destroy(&plan);
+    hone_chain_destroy(&chain);
+    hone_device_close(&device);
+}
+
 /* ---- Running ---- */
 
 struct pair {
