@@ -268,7 +268,8 @@ inline struct gathered_row row_of_grid(const struct gathered *g, int channel, in
     int strips = STRIPS(g->rows), strip = (row + 3) / GATHERED, place = row + 3 - strip * GATHERED;
     __global const float4 *own =
         (__global const float4 *)(g->grid + ((channel * strips + strip) * STORED + place) * g->pitch);
-    struct gathered_row r = {own, own - 3 * (g->pitch / 4), strip > 0 && place < 3, g->pitch / 4 - 1};
+    const bool begun = strip > 0 && place < 3;
+    struct gathered_row r = {own, own - (begun ? 3 * (g->pitch / 4) : 0), begun, g->pitch / 4 - 1};
     return r;
 }
 
@@ -279,7 +280,8 @@ inline float4 own_four(const struct gathered_row *r, int number)
 }
 
 /* What is to be added to them. Work-items load all that they take before they ask for it: behind a branch,
- * loads wait for each other. */
+ * loads wait for each other. They find rows again for it: kept in an array, these crash what Mesa 22.3
+ * compiles. */
 inline float4 missing_four(const struct gathered_row *r, int number)
 {
     return r->begun ? r->above[clamp(number, 0, r->last)] : (float4)(0);
@@ -302,16 +304,11 @@ gaussian_grid_rows(__global const float *grid, __global float *out, __constant c
     __local float4 lines[2 * LINE_ROWS][LINE_LOADS * LINE_FOURS];
     int item = get_local_id(0), level = 2 * get_local_id(1), row = 2 * get_global_id(1);
     int first = get_group_id(0) * 2 * LINE_FOURS, seen = reach / 2 + 1, channel = get_global_id(2);
+    int last = beyond / 4 + first + 2 * LINE_FOURS + seen;
     const struct gathered gathered = {grid, pitch, rows};
     float sums[4][4];
     if (IS_ALPHA(channel))
         return;
-    struct gathered_row from[2];
-#pragma unroll
-    for (int i = 0; i < 2; i++) {
-        from[i] = row_of_grid(&gathered, channel, min(row + i, rows - 1));
-        from[i].last = min(from[i].last, beyond / 4 + first + 2 * LINE_FOURS + seen);
-    }
 #pragma unroll
     for (int k = 0; k < 16; k++)
         sums[k / 4][k % 4] = 0;
@@ -320,12 +317,16 @@ gaussian_grid_rows(__global const float *grid, __global float *out, __constant c
         float4 loaded[2 * LINE_LOADS];
         int four = beyond / 4 + first + begin + item;
 #pragma unroll
-        for (int k = 0; k < 2 * LINE_LOADS; k++)
-            loaded[k] = own_four(&from[k % 2], four + k / 2 * LINE_FOURS);
+        for (int k = 0; k < 2 * LINE_LOADS; k++) {
+            const struct gathered_row from = row_of_grid(&gathered, channel, min(row + k % 2, rows - 1));
+            loaded[k] = own_four(&from, min(four + k / 2 * LINE_FOURS, last));
+        }
 #pragma unroll
-        for (int k = 0; k < 2 * LINE_LOADS; k++)
+        for (int k = 0; k < 2 * LINE_LOADS; k++) {
+            const struct gathered_row from = row_of_grid(&gathered, channel, min(row + k % 2, rows - 1));
             lines[level + k % 2][item + k / 2 * LINE_FOURS] =
-                loaded[k] + missing_four(&from[k % 2], four + k / 2 * LINE_FOURS);
+                loaded[k] + missing_four(&from, min(four + k / 2 * LINE_FOURS, last));
+        }
         barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll 4
         for (int q = 0; q < count; q++)
@@ -434,26 +435,34 @@ typedef float COLUMN;
 #define STAGE_ROWS   (ITEMS / STAGE_ITEMS)
 #define STAGE_LOADS  4
 
-/* `count` rows of channels from `channel` and row `top` on, `wide` times four points of each from number
- * `left` on. */
+/* Of `count` rows of each channel from `channel` and row `top` on, one after the other, number `line`. */
+inline struct gathered_row row_of_line(const struct gathered *g, int channel, int top, int count, int line)
+{
+    const int part = PART(line, count);
+    return row_of_grid(g, channel + part, clamp(top + line - part * count, 0, g->rows - 1));
+}
+
+/* Those rows, `wide` times four points of each from number `left` on. */
 inline void stage_points(__local float4 *to, const struct gathered *g, int channel, int top, int left,
                          int wide, int count)
 {
     const int item = get_local_id(0) % STAGE_ITEMS, all = ABREAST * count;
     for (int y = get_local_id(0) / STAGE_ITEMS; y < all; y += STAGE_LOADS * STAGE_ROWS)
         for (int q = item; q < wide; q += STAGE_ITEMS) {
-            struct gathered_row rows[STAGE_LOADS];
             float4 loaded[STAGE_LOADS];
 #pragma unroll
             for (int i = 0; i < STAGE_LOADS; i++) {
-                const int line = min(y + i * STAGE_ROWS, all - 1), part = PART(line, count);
-                rows[i] = row_of_grid(g, channel + part, clamp(top + line - part * count, 0, g->rows - 1));
-                loaded[i] = own_four(&rows[i], left + q);
+                const int line = min(y + i * STAGE_ROWS, all - 1);
+                const struct gathered_row row = row_of_line(g, channel, top, count, line);
+                loaded[i] = own_four(&row, left + q);
             }
 #pragma unroll
-            for (int i = 0; i < STAGE_LOADS; i++)
-                if (y + i * STAGE_ROWS < all)
-                    to[(y + i * STAGE_ROWS) * wide + q] = loaded[i] + missing_four(&rows[i], left + q);
+            for (int i = 0; i < STAGE_LOADS; i++) {
+                const int line = y + i * STAGE_ROWS;
+                const struct gathered_row row = row_of_line(g, channel, top, count, min(line, all - 1));
+                if (line < all)
+                    to[line * wide + q] = loaded[i] + missing_four(&row, left + q);
+            }
         }
 }
 
