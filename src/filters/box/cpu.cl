@@ -3,6 +3,10 @@
 #ifndef FLOAT_MEANS
 #define FLOAT_MEANS 0 /* 1: sums are divided as floats, which box's description says when is exact */
 #endif
+#ifndef WRAPPED
+#define WRAPPED 0 /* 1: sums of 16 bits wrap around: what they lack is known from the row above */
+#endif
+#define STARTED   WRAPPED
 
 #define COPIED(v) (v)
 #include "filters/slides.clh"
@@ -17,10 +21,35 @@ DEFINE_VECTORS(float, floats);
 typedef ulong longs __attribute__((ext_vector_type(LANES / 2))); /* of as many bytes as sums */
 #endif
 
+/* By how much a mean can be less than the one above; elements of a line of means. */
+#define LEAST_STEPS(height) (255 / (height) + 1)
+#define MEANS_LINE(width)   ((width)*HONE_C + 64)
+
 struct finish {
     uint half_area, multiplier, shift;
     float inverse;
+#if WRAPPED
+    ushort area, reach;     /* a mean is at most `reach` less than the one above it */
+    __global RESULT *means; /* of the row above */
+#endif
 };
+
+#if WRAPPED
+/* The means of a band's first row, to the nearest but one. */
+inline void start(__global const COLUMN *columns, int count, int left, int right, const struct finish *how)
+{
+    for (int channel = 0; channel < HONE_C - HONE_ALPHA; channel++) {
+        uint sum = 0;
+        for (int i = -left; i < right; i++)
+            sum += columns[i * HONE_C + channel];
+        for (int i = channel; i < count; i += HONE_C) {
+            sum += columns[i + right * HONE_C];
+            how->means[i] = (RESULT)(sum * how->inverse);
+            sum -= columns[i - left * HONE_C];
+        }
+    }
+}
+#endif
 
 #if HONE_ALPHA
 inline results with_alpha(results r, __global const PIXEL *pixels)
@@ -33,18 +62,32 @@ inline results with_alpha(results r, __global const PIXEL *pixels)
 #define HIGH_OF(i)   ((i) % 2 ? LANES + (i) : (i) + 1)
 #define EVEN_AND_ODD L_ALL(HIGH_OF)
 
-/* sum / area, rounded half up: exact, see division_constants(). */
-inline results finish(sums v, const struct finish *how)
+/* v * how->multiplier / 2^how->shift. The host chose 16 <= shift, so that the upper half of the product is
+ * all that is needed. */
+#if SUM_BITS == 16
+inline sums divided(sums v, const struct finish *how)
 {
-#if FLOAT_MEANS
+    words product = CONVERT(v, words) * CONVERT((sums)(ushort)how->multiplier, words);
+    return CONVERT(product >> 16u, sums) >> (ushort)(how->shift - 16);
+}
+#endif
+
+/* sum / area, rounded half up: exact, see division_constants(). */
+inline results finish(sums v, int i, const struct finish *how)
+{
+#if WRAPPED
+    /* What the sum has beyond the window's area times the mean above fits 16 bits, `reach` areas added. */
+    __global results_at *means = (__global results_at *)(how->means + i);
+    sums least = CONVERT(*means, sums) - how->reach;
+    results r = CONVERT(least + divided(v - least * how->area + (ushort)how->half_area, how), results);
+    *means = r;
+    return r;
+#elif FLOAT_MEANS
     /* 2^23 more makes whole numbers of quotients, rounded to the nearest, in the lower bits. */
     floats quotient = CONVERT(__builtin_astype(v, ints), floats) * how->inverse + 8388608.0f;
     return CONVERT(__builtin_astype(quotient, words), results);
 #elif SUM_BITS == 16
-    /* the host chose 16 <= shift, so that the upper half of the product is all that is needed */
-    words product = CONVERT(v + (ushort)how->half_area, words) * (words)how->multiplier;
-    sums high = CONVERT(product >> 16u, sums);
-    return CONVERT((high >> (ushort)(how->shift - 16)) - (ushort)LOWEST, results);
+    return CONVERT(divided(v + (ushort)how->half_area, how) - (ushort)LOWEST, results);
 #else
     /* Even lanes and odd ones apart; and 32 <= shift. */
     longs both = __builtin_astype(v + how->half_area, longs);
@@ -58,13 +101,20 @@ inline results finish(sums v, const struct finish *how)
 __kernel void box_bands(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
                         int out_offset, int out_pitch, int width, int height, int kernel_width,
                         int kernel_height, BORDER_TYPE border, uint half_area, uint multiplier, uint shift,
-                        float inverse, int rows, __global COLUMN *scratch, int scratch_elements)
+                        float inverse, int rows, __global COLUMN *scratch, int scratch_elements,
+                        __global RESULT *means)
 {
     int band = get_global_id(0), y = band * rows;
     if (y >= height)
         return;
     const struct sliding s = {in + in_offset, out + out_offset, in_pitch,      out_pitch, width,
                               height,         kernel_width,     kernel_height, border};
-    const struct finish how = {half_area, multiplier, shift, inverse};
+    struct finish how = {
+        .half_area = half_area, .multiplier = multiplier, .shift = shift, .inverse = inverse};
+#if WRAPPED
+    how.area = kernel_width * kernel_height;
+    how.reach = LEAST_STEPS(kernel_height);
+    how.means = means + (size_t)band * MEANS_LINE(width);
+#endif
     slide(&s, &how, y, min(y + rows, height), scratch + (size_t)band * scratch_elements, scratch_elements);
 }

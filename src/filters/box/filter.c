@@ -18,24 +18,40 @@ static uint64_t span(hone_type type)
     return type == HONE_S16 ? UINT16_MAX : type_is_integer(type) ? (uint64_t)type_full_scale(type) : 1;
 }
 
-/* How to divide by the window's area: DIV16 with sums of 16 bits (DM16, DS16), DIV32 with sums of 32 bits
- * (DM, DS). Half of the area is added before, which rounds half up. */
-static void set_division(struct filter_case *c, int64_t area)
+/* The upper half of a 32-bit product is what vectors of 16 bits take. */
+static bool divides_16(uint64_t area, uint64_t most, uint64_t *multiplier, unsigned *shift)
 {
-    uint64_t multiplier = 0, most = (uint64_t)area * span(c->in.type) + (uint64_t)area / 2;
+    if (most > UINT16_MAX || !division_constants(area, most, 16, multiplier, shift))
+        return false;
+    for (; *shift < 16; ++*shift)
+        *multiplier *= 2;
+    return *multiplier <= UINT16_MAX;
+}
+
+/* Windows of u8 whose sums may wrap around in 16 bits: what they differ by from one row to the next, 255 for
+ * each column, and twice the area are known then. See cpu.cl. */
+static bool wraps(const struct filter_case *c, int64_t width, int64_t height, uint64_t *multiplier,
+                  unsigned *shift)
+{
+    const uint64_t area = (uint64_t)(width * height);
+    return c->in.type == HONE_U8 && height <= UINT8_MAX &&
+           divides_16(area, 510 * (uint64_t)width + 2 * area, multiplier, shift);
+}
+
+/* How to divide by the window's area: DIV16 with sums of 16 bits, or WRAPPED (DM16, DS16), DIV32 with sums of
+ * 32 bits (DM, DS). Half of the area is added before, which rounds half up. */
+static void set_division(struct filter_case *c, int64_t width, int64_t height)
+{
+    const uint64_t area = (uint64_t)(width * height), most = area * span(c->in.type) + area / 2;
+    uint64_t multiplier = 0;
     unsigned shift = 0;
-    bool integer = type_is_integer(c->in.type);
-    bool fits =
-        integer && most <= UINT16_MAX && division_constants((uint64_t)area, most, 16, &multiplier, &shift);
-    while (fits && shift < 16) { /* the upper half of a 32-bit product is what vectors take */
-        shift++;
-        multiplier *= 2;
-    }
-    fits = fits && multiplier <= UINT16_MAX;
+    const bool integer = type_is_integer(c->in.type);
+    bool fits = integer && divides_16(area, most, &multiplier, &shift);
     case_set_symbol(c, "DIV16", fits);
+    case_set_symbol(c, "WRAPPED", !fits && wraps(c, width, height, &multiplier, &shift));
     case_set_symbol(c, "DM16", (int64_t)multiplier);
     case_set_symbol(c, "DS16", shift);
-    fits = integer && most <= UINT32_MAX && division_constants((uint64_t)area, most, 32, &multiplier, &shift);
+    fits = integer && most <= UINT32_MAX && division_constants(area, most, 32, &multiplier, &shift);
     while (fits && shift < 32 && multiplier <= INT32_MAX) { /* the upper half of a 64-bit one */
         shift++;
         multiplier *= 2;
@@ -53,7 +69,8 @@ static void set_inverse(struct filter_case *c, int64_t area)
     const bool even = area % 2 == 0;
     c->reals[0] = (float)((even ? 1 + 0x1p-22 : 1) / (double)area);
     case_set_symbol(c, "FLOAT_MEANS",
-                    c->in.type == HONE_U8 && !case_symbol(c, "DIV16") && area <= (even ? 9300 : 10900));
+                    c->in.type == HONE_U8 && !case_symbol(c, "DIV16") && !case_symbol(c, "WRAPPED") &&
+                        area <= (even ? 9300 : 10900));
 }
 
 /* The largest divisor that is at most the square root: how the two-pass form splits a side. */
@@ -81,7 +98,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
     case_set_symbol(c, "FY", factor(height));
     case_set_symbol(c, "MOST", (int64_t)span(c->in.type));
     set_abreast(c, width, height, (int64_t)span(c->in.type));
-    set_division(c, width * height);
+    set_division(c, width, height);
     set_inverse(c, width * height);
     case_set_symbol(c, "COLUMN_BITS",
                     height * (int64_t)span(c->in.type) <= UINT16_MAX && c->in.type == HONE_U8 ? 16 : 32);
@@ -324,17 +341,20 @@ static const struct variant variants[] = {
              "CPU: bands of rows, sums that slide down and along in 64-byte vectors, any window at the same "
              "cost"),
      .general = true, .condition = "DIV32 && !FLOAT",
-     .specialised = "classes of windows: sums of 16 bits where they fit, else of 32, and sums of columns "
-                    "likewise; u8 sums that floats hold are divided as such",
+     .specialised =
+         "classes of windows: sums of 16 bits where they fit, or wrap around, else of 32, and sums "
+         "of columns likewise; u8 sums that floats hold are divided as such",
      .tunables = {{"ROWS", TUNABLE_LAUNCH, "64 16 32 48 96 128 256 512 1024 4096", "most rows of a band"},
                   {"WG_X", TUNABLE_LAUNCH, "1 2 4", "bands per work-group"}},
-     .defines = {"SUM_BITS=DIV16 ? 16 : 32", "COLUMN_BITS=COLUMN_BITS", "FLOAT_MEANS=FLOAT_MEANS"},
-     .scratch = {{.bytes = SLIDES_SCRATCH("KW", "KH")}},
+     .defines = {"SUM_BITS=DIV16 || WRAPPED ? 16 : 32", "COLUMN_BITS=COLUMN_BITS", "FLOAT_MEANS=FLOAT_MEANS",
+                 "WRAPPED=WRAPPED"},
+     .scratch = {{.bytes = SLIDES_SCRATCH("KW", "KH")},
+                 {.bytes = "WRAPPED ? ceildiv(H, " BANDS_ROWS("KH") ")*(W*C + 64) : 1"}},
      .passes = {PASS("box_bands", .extent = {"H"}, .block = {BANDS_ROWS("KH")},
                      .arguments = {"in", "out", "W", "H", "KW", "KH", "border", BANDS_HALF,
-                                   "DIV16 ? DM16 : AREA == 1 ? 4294967295 : DM",
-                                   "DIV16 ? DS16 : AREA == 1 ? 32 : DS", "float:inverse", BANDS_ROWS("KH"),
-                                   "tmp0", SLIDES_LINE("KW")})},
+                                   "DIV16 || WRAPPED ? DM16 : AREA == 1 ? 4294967295 : DM",
+                                   "DIV16 || WRAPPED ? DS16 : AREA == 1 ? 32 : DS", "float:inverse",
+                                   BANDS_ROWS("KH"), "tmp0", SLIDES_LINE("KW"), "tmp1"})},
      .cost = {"2*C*BITS/8", "C*(2 + KH/ROWS)", "C*(9 + KH/ROWS)"}},
     {VARIANT("doubles", "doubles.cl", NEEDS_WIDE | NEEDS_DOUBLE, "wide",
              "CPU: floats, and integers whose sums take more than 32 bits: bands of rows, running sums of "
@@ -515,8 +535,8 @@ const struct hone_filter hone_filter_box = {
                                     "width of the window, instead of size"),
                    NUMBER_PARAMETER("height", PARAMETER_INTEGER, NULL, 1, 1 << 20, "pixels",
                                     "height of the window, instead of size")},
-    .symbols = {"KW", "KH", "AREA", "FX", "FY", "MOST", "POWER", "DIV16", "DM16", "DS16", "DIV32", "DM", "DS",
-                "COLUMN_BITS", "SUM_BYTES", "FLOAT_MEANS", ABREAST_SYMBOLS},
+    .symbols = {"KW", "KH", "AREA", "FX", "FY", "MOST", "POWER", "DIV16", "WRAPPED", "DM16", "DS16", "DIV32",
+                "DM", "DS", "COLUMN_BITS", "SUM_BYTES", "FLOAT_MEANS", ABREAST_SYMBOLS},
     .reals = {"inverse"}, .prepare = prepare,
     .examples = {{"every pixel becomes the mean of 15x15", "'box size=15' photo.jpg -o soft.jpg"},
                  {"smoothed along rows alone",

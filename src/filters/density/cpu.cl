@@ -36,7 +36,7 @@ struct finish {
 };
 
 /* A comparison of vectors gives all bits where it holds: a mark. */
-inline results finish(sums v, const struct finish *how)
+inline results finish(sums v, int i, const struct finish *how)
 {
 #if MARKS
     return CONVERT(v >= how->least, results);

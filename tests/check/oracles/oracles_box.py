@@ -87,6 +87,22 @@ def test_tall_and_wide_windows_of_bytes():
             same(got, wanted, f"{variant} {config} {shape} {width}x{height} {border}")
 
 
+def test_sums_of_bytes_that_wrap_around():
+    """What is known of a sum from the mean above it: black and white as high as the window make the largest steps."""
+    noise = numpy.random.default_rng(SEED).integers(0, 256, (300, 200), dtype=numpy.uint8)
+    for width, height in ((17, 17), (31, 31), (92, 93), (110, 40), (21, 255), (60, 200), (3, 100)):
+        rows, columns = numpy.arange(300)[:, None], numpy.arange(200)
+        steps = (rows // height % 2 * 255 + 0 * columns).astype(numpy.uint8)
+        fields = ((rows // height + columns // width) % 2 * 255).astype(numpy.uint8)
+        colours = numpy.stack([noise, steps, fields], axis=-1)
+        for pixels in (255 - steps, colours):
+            planes = pixels[..., None] if pixels.ndim == 2 else pixels
+            sums = numpy.stack([sums_of(planes[..., c], width, height, "edge") for c in range(planes.shape[2])], axis=-1)
+            wanted = ((2 * sums + width * height) // (2 * width * height)).reshape(pixels.shape).astype(numpy.uint8)
+            got = bridge.apply(f"box width={width} height={height}", pixels, variant="bands", config="ROWS=64")
+            same(got, wanted, f"{pixels.shape} {width}x{height}")
+
+
 def test_tall_windows_of_floats():
     """First windows from sums of bands: NaNs and infinities stay in the windows that have them."""
     for shape, width, height, border, pad, config in (
