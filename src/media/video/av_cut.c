@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "media/gif.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -110,51 +111,15 @@ bool cut_is_within_page(const struct video_input *input)
     return is_within;
 }
 
-enum { GIF_IMAGE = 10, GIF_EXTENSION = 2, MOST_GIF_BYTES = 1 << 26 };
-
-static size_t gif_table(unsigned char flags)
-{
-    return flags & 0x80 ? 6u << (flags & 7) : 0;
-}
-
-/* Behind the empty block that ends a row of them; more than `size` where there is none. */
-static size_t behind_blocks(const unsigned char *data, size_t size, size_t at)
-{
-    while (at < size && data[at])
-        at += data[at] + 1u;
-    return at + 1;
-}
-
-/* Whether extensions and an image are not there to their end. */
-static bool ends_within_image(const unsigned char *data, size_t size)
-{
-    size_t at = 0;
-    while (at < size)
-        if (data[at] == '!') {
-            at = behind_blocks(data, size, at + GIF_EXTENSION);
-        } else if (data[at] == ',') { /* a byte is between its table and its blocks */
-            const size_t table = size - at < GIF_IMAGE ? 0 : gif_table(data[at + GIF_IMAGE - 1]);
-            at = behind_blocks(data, size, at + GIF_IMAGE + table + 1);
-        } else {
-            return false; /* the end, or nothing known */
-        }
-    return at > size;
-}
-
 /* What the demuxer gives no packet for lies behind those that it gave. */
 bool cut_is_within_gif(const struct video_input *input)
 {
+    enum { MOST_BYTES = 1 << 26 };
     struct stat info;
     const int fd = input->descriptor.fd;
-    if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || input->packets_end == 0 ||
-        info.st_size <= input->packets_end || info.st_size - input->packets_end > MOST_GIF_BYTES)
-        return false;
-    const size_t size = (size_t)(info.st_size - input->packets_end);
-    unsigned char *rest = mem_new(size, 1);
-    const bool is_within = rest && file_read_at(fd, rest, size, input->packets_end) == (ssize_t)size &&
-                           ends_within_image(rest, size);
-    free(rest);
-    return is_within;
+    uint64_t at = (uint64_t)input->packets_end;
+    return fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && at > 0 &&
+           info.st_size - input->packets_end <= MOST_BYTES && !gif_pass_blocks(fd, &at);
 }
 
 bool cut_is_past_gif(const struct video_input *input)

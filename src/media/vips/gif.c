@@ -3,54 +3,22 @@
 #include "media/vips/internal.h"
 
 #include "base/bytes.h"
-#include "base/file.h"
 #include "base/mem.h"
+#include "media/gif.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEADER = 13, HEADER_FLAGS = 10, HEADER_BACKGROUND = 11, IMAGE = 10, IMAGE_FLAGS = 9 };
-
-static bool get_bytes(const struct media_input *input, uint64_t at, void *bytes, size_t count)
-{
-    return file_read_at(input->fd, bytes, count, (off_t)at) == (ssize_t)count;
-}
-
-/* Bytes of a table of colours that follows these flags. */
-static unsigned colour_bytes(unsigned flags)
-{
-    return flags & 0x80 ? 3u << ((flags & 7) + 1) : 0;
-}
-
-/* From the first of some sub-blocks to what follows the empty one that ends them. */
-static bool pass_sub_blocks(const struct media_input *input, uint64_t *at)
-{
-    unsigned char length;
-    do {
-        if (!get_bytes(input, *at, &length, 1))
-            return false;
-        *at += 1u + length;
-    } while (length);
-    return true;
-}
+enum { HEADER = 13, HEADER_FLAGS = 10, HEADER_BACKGROUND = 11 };
 
 bool vips_is_cut_gif(const struct media_input *input)
 {
     unsigned char head[HEADER];
-    if (!get_bytes(input, 0, head, HEADER))
+    if (!gif_bytes(input->fd, 0, head, HEADER))
         return true;
-    for (uint64_t at = HEADER + colour_bytes(head[HEADER_FLAGS]);;) {
-        if (!get_bytes(input, at, head, 1))
-            return true;
-        if (head[0] != '!' && head[0] != ',')
-            return false; /* the end, or what a decoder has to judge */
-        if (head[0] == ',' && !get_bytes(input, at, head, IMAGE))
-            return true;
-        /* a picture's data begin with the length of their codes, an extension's with its kind */
-        at += head[0] == ',' ? IMAGE + colour_bytes(head[IMAGE_FLAGS]) + 1 : 2;
-        if (!pass_sub_blocks(input, &at))
-            return true;
-    }
+    uint64_t at = HEADER + gif_colour_bytes(head[HEADER_FLAGS]);
+    /* what follows is the end, or what a decoder has to judge */
+    return !gif_pass_blocks(input->fd, &at) || !gif_bytes(input->fd, at, head, 1);
 }
 
 /* ---- The background ---- */
@@ -65,23 +33,23 @@ struct frame {
 static bool next_frame(const struct media_input *input, uint64_t *at, struct frame *frame)
 {
     enum { CONTROL = 0xf9, DISPOSAL_AT = 3 };
-    unsigned char head[IMAGE];
+    unsigned char head[GIF_IMAGE];
     *frame = (struct frame){0};
-    while (get_bytes(input, *at, head, DISPOSAL_AT + 1) && head[0] == '!') {
+    while (gif_bytes(input->fd, *at, head, DISPOSAL_AT + 1) && head[0] == '!') {
         if (head[1] == CONTROL)
             frame->disposal = head[DISPOSAL_AT] >> 2 & 7;
         *at += 2;
-        if (!pass_sub_blocks(input, at))
+        if (!gif_pass_sub_blocks(input->fd, at))
             return false;
     }
-    if (!get_bytes(input, *at, head, IMAGE) || head[0] != ',')
+    if (!gif_bytes(input->fd, *at, head, GIF_IMAGE) || head[0] != ',')
         return false;
     frame->left = (unsigned)little_endian(head + 1, 2);
     frame->top = (unsigned)little_endian(head + 3, 2);
     frame->width = (unsigned)little_endian(head + 5, 2);
     frame->height = (unsigned)little_endian(head + 7, 2);
-    *at += IMAGE + colour_bytes(head[IMAGE_FLAGS]) + 1;
-    return pass_sub_blocks(input, at);
+    *at += GIF_IMAGE + gif_colour_bytes(head[GIF_IMAGE_FLAGS]) + 1;
+    return gif_pass_sub_blocks(input->fd, at);
 }
 
 /* What is still to be filled of the canvas; 0: it is covered. */
@@ -154,14 +122,15 @@ bool vips_fill_gif(const struct media_input *input, VipsImage **image)
     unsigned char head[HEADER], colour[3];
     struct frame first;
     if (strcmp(input->info.format, "GIF") != 0 || (*image)->Bands != 3 ||
-        (*image)->BandFmt != VIPS_FORMAT_UCHAR || !get_bytes(input, 0, head, HEADER))
+        (*image)->BandFmt != VIPS_FORMAT_UCHAR || !gif_bytes(input->fd, 0, head, HEADER))
         return true;
-    const uint64_t begin = HEADER + colour_bytes(head[HEADER_FLAGS]), place = 3u * head[HEADER_BACKGROUND];
+    const uint64_t begin = HEADER + gif_colour_bytes(head[HEADER_FLAGS]),
+                   place = 3u * head[HEADER_BACKGROUND];
     uint64_t at = begin;
     const bool covers = next_frame(input, &at, &first) && first.left == 0 && first.top == 0 &&
                         first.width >= (unsigned)(*image)->Xsize &&
                         first.height >= (unsigned)vips_page_height(input, *image);
-    if (covers || HEADER + place + 3 > begin || !get_bytes(input, HEADER + place, colour, 3))
+    if (covers || HEADER + place + 3 > begin || !gif_bytes(input->fd, HEADER + place, colour, 3))
         return true;
     return add_background(input, begin, colour, image);
 }
