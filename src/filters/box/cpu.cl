@@ -21,10 +21,6 @@ DEFINE_VECTORS(float, floats);
 typedef ulong longs __attribute__((ext_vector_type(LANES / 2))); /* of as many bytes as sums */
 #endif
 
-/* By how much a mean can be less than the one above; elements of a line of means. */
-#define LEAST_STEPS(height) (255 / (height) + 1)
-#define MEANS_LINE(width)   ((width)*HONE_C + 64)
-
 struct finish {
     uint half_area, multiplier, shift;
     float inverse;
@@ -113,8 +109,8 @@ __kernel void box_bands(__global const PIXEL *in, int in_offset, int in_pitch, _
         .half_area = half_area, .multiplier = multiplier, .shift = shift, .inverse = inverse};
 #if WRAPPED
     how.area = kernel_width * kernel_height;
-    how.reach = LEAST_STEPS(kernel_height);
-    how.means = means + (size_t)band * MEANS_LINE(width);
+    how.reach = 255 / kernel_height + 1;
+    how.means = means + (size_t)band * (width * HONE_C + 64); /* and a vector more */
 #endif
     slide(&s, &how, y, min(y + rows, height), scratch + (size_t)band * scratch_elements, scratch_elements);
 }
