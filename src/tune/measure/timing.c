@@ -33,8 +33,10 @@ hone_status timing_wish(enum timing_wish *wish, hone_error *error)
     if (!set || !*set)
         return HONE_OK;
     for (size_t i = 0; i < COUNT_OF(words); i++)
-        if (strcmp(set, words[i]) == 0)
-            return *wish = (enum timing_wish)i, HONE_OK;
+        if (strcmp(set, words[i]) == 0) {
+            *wish = (enum timing_wish)i;
+            return HONE_OK;
+        }
     return error_usage(error, "HONE_TUNE_CLOCK is device, host or processor, not '%s'", set);
 }
 
