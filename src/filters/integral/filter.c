@@ -23,6 +23,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define TILES       "ceildiv(W, PIECES*128)"
 #define TILE_STRIDE "roundup(" TILES "*(PIECES*128 + 1)*C, 4)"
 #define TILE_ROWS   "(" BANDS "*ROWS)"
+#define TILE_LOCAL  "(C > 1 ? 4*LINES*PIECES*C*WG_X : PTX ? 1 : 64*LINES*PIECES)*4"
 
 /* Of `once`: elements of a row in whole vectors of 16 bytes, rows read at a time, local memory: NVIDIA's
  * driver (580.159.04) fails to start work-groups that take all it says there is. */
@@ -38,9 +39,9 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define GROUP_TILE   "(PIECES*(PTX ? 128 : 4))"
 #define GROUP_TILES  "ceildiv(W, " GROUP_TILE ")"
 #define GROUP_STRIDE "roundup(" GROUP_TILES "*" GROUP_TILE "*C, 64)"
-#define GROUP_AREA                                                                                           \
-    "max(" GROUP_BANDS "*(CHUNK*128/BITS + 1) + max(GROUP, CHUNK*128/BITS), " GROUP_TILES "*C*(" GROUP_ROWS  \
-    " + 2))*4"
+#define GROUP_CHUNK  "(" GROUP_BANDS "*(CHUNK*128/BITS + 1) + max(GROUP, CHUNK*128/BITS))"
+#define GROUP_BAND   "(" GROUP_TILES "*C*(" GROUP_ROWS " + 2) + (PTX && C > 1 ? GROUP*PIECES*C*4 : 0))"
+#define GROUP_AREA   "max(" GROUP_CHUNK ", " GROUP_BAND ")*4"
 
 static const struct variant variants[] = {
     {VARIANT("scans", NULL, 0, "buffer", "a work-item per row, then a work-item per column"), .brief = true,
@@ -107,18 +108,18 @@ static const struct variant variants[] = {
      /* Without PTX the lanes of a tile meet at barriers, which are the work-group's. Floats: see
       * README.md. */
      .constraints = {"PTX || (WG_X == 32 && WG_SUMS == 32)", "!FLOAT || ROWS <= 64", "PIECES*C*LINES <= 32",
-                     "C*WG_SUMS <= 256", "!STREAM || PTX"},
+                     TILE_LOCAL " <= 32768", "!STREAM || PTX"},
      .defines = {"WITH_PTX=PTX", "TAIL=W*C % 4 != 0"},
      .passes = {PASS("integral_tile_sums", .extent = {TILES "*32", "H"}, .block = {NULL, "ROWS"},
                      .local = {"WG_SUMS", "1"},
                      .arguments = {"in", "tmp0", TILE_STRIDE, "tmp1", TILE_ROWS, "W*C", "H",
-                                   "local:C*33*WG_SUMS*4"}),
+                                   "local:33*WG_SUMS*4"}),
                 PASS("integral_tile_carries",
                      .extent = {"roundup(" TILE_STRIDE ", 32) + " TILE_ROWS "*C", "8"}, .local = {"32", "8"},
                      .arguments = {"tmp0", TILE_STRIDE, BANDS, "tmp1", TILE_ROWS "*C", TILES}),
                 PASS("integral_tiles", .extent = {TILES "*32", "H"}, .block = {NULL, "ROWS"},
                      .arguments = {"in", "out", "tmp0", TILE_STRIDE, "tmp1", TILE_ROWS, "W*C", "H",
-                                   "local:(PTX ? 1 : 64*LINES*PIECES*C)*4"})},
+                                   "local:" TILE_LOCAL})},
      .scratch = {{.bytes = BANDS "*" TILE_STRIDE "*4"}, {.bytes = TILES "*" TILE_ROWS "*C*4"}},
      .cost = {"C*(2*BITS/8 + 4 + 16/ROWS + 16/PIECES/128)", "C*(0.5 + 8/ROWS)", "C*(6 + 8/4)"}},
     {VARIANT("once", "once.cl", NEEDS_LOCAL, "local",
@@ -196,16 +197,20 @@ static const struct seed seeds[] = {
     {"PTX && C == 1 && W*H >= 3500000 && W*H <= 9000000 && H <= CU*32", "persistent",
      "PIECES=2 LINES=2 STREAM=1"},
     {"PTX && C == 1 && W*H <= 9000000 && H <= CU*32", "persistent", ""},
-    {"PTX && C > 1 && W*H >= 1000000 && W*H*C <= (FLOAT ? 5000000 : 9000000) && H <= CU*32", "persistent",
-     "LINES=2 CHUNK=4"},
-    {"PTX && C > 1 && W*H*C <= (FLOAT ? 5000000 : 9000000) && H <= CU*32", "persistent", "LINES=2"},
+    {"PTX && C > 1 && W*H >= 1000000 && W*H*C <= 9000000 && H <= CU*32", "persistent", "LINES=1 CHUNK=4"},
+    {"PTX && (C == 2 || C == 3) && W*H*C <= 9000000 && H <= CU*32", "persistent", "LINES=2"},
+    {"PTX && C > 1 && W*H*C <= 9000000 && H <= CU*32", "persistent", "LINES=1"},
     {"GPU && W*H*C*BITS <= 6291456", "once", ""},
-    {"PTX && C == 4 && W*H >= 33554432", "tiles", "ROWS=64 PIECES=1 LINES=4 STREAM=1 WG_SUMS=64 WG_X=64"},
+    {"GPU && PTX && C == 2 && W*H >= 16000000 && W*C % 4 == 0", "tiles", "PIECES=2 STREAM=1"},
+    {"GPU && PTX && C == 3 && !FLOAT && W*H >= 16000000 && W*C % 4 == 0", "tiles",
+     "PIECES=2 LINES=1 STREAM=1"},
+    {"GPU && PTX && (C == 4 || (C == 3 && FLOAT)) && W*H < 16000000", "tiles",
+     "ROWS=32 PIECES=1 LINES=1 WG_X=128"},
+    {"GPU && PTX && C == 2 && BITS > 8 && W*H < 16000000", "tiles", "ROWS=32 PIECES=1 WG_SUMS=64 WG_X=128"},
+    {"GPU && PTX && C > 1", "tiles", "ROWS=32 PIECES=1 STREAM=1 WG_SUMS=64 WG_X=64"},
     {"GPU && PTX && W*H*C >= 134217728 && !FLOAT && W*C % 4 == 0", "tiles", "ROWS=128 STREAM=1"},
     {"GPU && PTX && W*H*C >= 134217728", "tiles", "PIECES=2 STREAM=1"},
-    {"GPU && PTX && C > 1 && W*H >= 33554432", "tiles", ""},
-    {"GPU && PTX && C > 1", "tiles", "ROWS=32 PIECES=1 LINES=4 STREAM=1 WG_SUMS=64 WG_X=32"},
-    {"GPU && PTX && W*H >= 16777216 && BITS == 8", "tiles", "ROWS=32 WG_SUMS=64"},
+    {"GPU && PTX && W*H >= 16777216 && BITS == 8", "tiles", "ROWS=32 STREAM=1 WG_SUMS=64 WG_X=64"},
     {"GPU && PTX && W*H >= 16777216", "tiles", "ROWS=32"},
     {"GPU && PTX", "tiles", "ROWS=32 PIECES=1 LINES=4 STREAM=1 WG_SUMS=64 WG_X=64"},
     {"GPU", "bands", ""},

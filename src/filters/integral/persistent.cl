@@ -42,6 +42,7 @@
 #define LANES             1
 #endif
 #define LEFT_SPACE __local
+#define EXCHANGE   (WITH_PTX && HONE_C > 1)
 #include "filters/integral/tiles.clh"
 
 inline uint counted(uint word)
@@ -169,11 +170,7 @@ inline void add_lanes(SUM *v, int n, int lane)
 inline void sum_lines(__local SUM *left, int apart, const struct tile *t, int row, int last, bool whole)
 {
     pixels4 v[LINES][OWN / 4];
-#pragma unroll
-    for (int line = 0; line < LINES; line++) {
-        int y = min(row + line, last);
-        load_row(v[line], t->in + y * t->in_pitch, t->at, t->count, LIMIT(y, t->end, t->count), whole);
-    }
+    load_pixels(v, t, row, last, whole);
     SUM sums[LINES * HONE_C];
 #pragma unroll
     for (int i = 0; i < LINES * HONE_C; i++)
@@ -232,16 +229,18 @@ inline void sum_corner(__local SUM *corner, __global const SUM *above, int lane)
 }
 
 /*
- * `above` has `stride` sums for each band. `area` has room for the sums of a chunk, and of a band: for each
- * tile and channel one for each row, and one more.
+ * `above` has `stride` sums for each band. `part` has room for what lanes exchange and the sums of a band
+ * (for each tile and channel one for each row, and two more), or for the sums of a chunk.
  */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 integral_persistent(__global const PIXEL *in, int in_offset, int in_pitch, __global SUM *out, int out_offset,
                     int out_pitch, __global SUM *above, int stride, __global uint *counters, int rows,
-                    int bands, int elements, int height, __local SUM *area)
+                    int bands, int elements, int height, __local uint4 *part)
 {
     int lid = get_local_id(0), lane = lid % LANES, warp = lid / LANES, band = get_group_id(0);
     int y = band * rows, last = min(rows, height - y) - 1, apart = rows | 1;
+    __local SUM *own = (__local SUM *)part + warp * EXCHANGE * OWN * LANES,
+                *area = (__local SUM *)part + WARPS * EXCHANGE * OWN * LANES;
     /* Work-groups that have no band come along for the barriers. */
     int tiles = band < bands ? (elements + WIDTH - 1) / WIDTH : 0;
     struct above_bands b = {rows, bands, height};
@@ -259,7 +258,7 @@ integral_persistent(__global const PIXEL *in, int in_offset, int in_pitch, __glo
     __local uint answer;
 #pragma unroll 1
     for (int chunk = band; chunk * ABOVE_ELEMENTS < stride; chunk += get_num_groups(0))
-        above_chunk(above, stride, area, in + in_offset, in_pitch, chunk, elements, &b, lid);
+        above_chunk(above, stride, (__local SUM *)part, in + in_offset, in_pitch, chunk, elements, &b, lid);
     arrive(counters, lid);
 #pragma unroll 1
     for (int tile = warp; tile < tiles; tile += WARPS) {
@@ -286,9 +285,9 @@ integral_persistent(__global const PIXEL *in, int in_offset, int in_pitch, __glo
         t.left = area + tile * HONE_C * apart;
         start_sums(acc, above + tile * WIDTH, base, lane, NO_AREA);
         if (TAIL && (tile + 1) * WIDTH <= elements)
-            walk(acc, &t, last, true, NO_AREA);
+            walk(acc, &t, last, true, own);
         else
-            walk(acc, &t, last, false, NO_AREA);
+            walk(acc, &t, last, false, own);
     }
     leave(counters, lid);
 }

@@ -23,6 +23,7 @@
 #define TAIL 1 /* 0: rows are a whole number of vectors of four elements */
 #endif
 
+#define EXCHANGE (HONE_C > 1 ? LINES : 0)
 #include "filters/integral/tiles.clh"
 
 /* ---- First: what each tile adds ---- */
@@ -97,59 +98,39 @@ inline sums4 columns_get(const struct columns *c, int k)
 }
 #endif
 
+/* Rows that lanes sum up together: each lane a channel of one. And those whose loads are under way at once:
+ * as many as registers have room for. */
+#define ROUND     (HONE_C == 1 ? LANES : HONE_C == 2 ? LANES / 2 : LANES / 4)
+#define OWN_BYTES (OWN * PIXEL_BYTES)
+#define BATCH     (OWN_BYTES > 128 ? 2 : OWN_BYTES > 64 ? 4 : OWN_BYTES > 32 || ROUND < 16 ? 8 : 16)
+
 /* The same of neighbours, as the first pass owns them. */
-inline void load_neighbours(pixels4 v[OWN / 4], __global const PIXEL *row, int at, int count, int limit,
-                            bool whole)
+inline void load_neighbours(pixels4 v[OWN / 4], __global const PIXEL *row, int at, int limit, bool whole)
 {
-#if OWN * PIXEL_BYTES % 16 == 0
     if (whole) {
+        load_vectors(v, row + at, OWN / 4);
+    } else {
 #pragma unroll
-        for (int k = 0; k < OWN / 4; k += 4 / PIXEL_BYTES) {
-            uint4 words = *(__global const uint4 *)(row + at + 4 * k);
-#if PIXEL_BYTES == 1
-            v[k] = as_uchar4(words.x);
-            v[k + 1] = as_uchar4(words.y);
-            v[k + 2] = as_uchar4(words.z);
-            v[k + 3] = as_uchar4(words.w);
-#elif PIXEL_BYTES == 2
-            v[k] = as_ushort4(words.xy);
-            v[k + 1] = as_ushort4(words.zw);
-#else
-            v[k] = as_float4(words);
-#endif
-        }
-        return;
+        for (int k = 0; k < OWN / 4; k++)
+            v[k] = load4(row, at + 4 * k, limit, false);
     }
-#endif
-#pragma unroll
-    for (int k = 0; k < OWN / 4; k++)
-        v[k] = load4(row, at + 4 * k, count, limit, whole);
 }
 
-/* Rows whose loads are under way at once: as many as registers have room for. Of colours, one by one is
- * faster. */
-#define BATCH (HONE_C > 1 || LANES < 16 ? 1 : OWN * PIXEL_BYTES >= 64 ? 8 : 16)
-#if BATCH == 1
-#define BATCHES 8 /* whose code stands together */
-#else
-#define BATCHES 1
-#endif
-
 /*
- * LANES rows: each lane leaves its part of each row in local memory, and then adds up one row. The odd
- * distance between rows keeps lanes out of each other's banks.
+ * The sum of a channel of a row of ROUND: each lane leaves its part of each row in local memory, and then
+ * adds up one. The odd distance between rows keeps lanes out of each other's banks.
  */
 #define APART (LANES + 1)
-inline void sum_rows(struct columns *c, SUM sums[HONE_C], __global const PIXEL *in, int pitch, int y, int at,
-                     int count, int height, int lane, bool whole, __local SUM *area)
+inline SUM sum_rows(struct columns *c, __global const PIXEL *in, int pitch, int y, int at, int count,
+                    int height, int lane, bool whole, __local SUM *area)
 {
-#pragma unroll BATCHES
-    for (int first = 0; first < LANES; first += BATCH) {
+#pragma unroll 1
+    for (int first = 0; first < ROUND; first += BATCH) {
         pixels4 v[BATCH][OWN / 4];
 #pragma unroll
         for (int k = 0; k < BATCH; k++) {
             int from = min(y + first + k, height - 1);
-            load_neighbours(v[k], in + from * pitch, at, count, LIMIT(from, height - 1, count), whole);
+            load_neighbours(v[k], in + from * pitch, at, LIMIT(from, height - 1, count), whole);
         }
 #pragma unroll
         for (int k = 0; k < BATCH; k++) {
@@ -158,16 +139,16 @@ inline void sum_rows(struct columns *c, SUM sums[HONE_C], __global const PIXEL *
                 across[channel] = 0;
             columns_add(c, v[k], across);
             for (int channel = 0; channel < HONE_C; channel++)
-                area[(channel * LANES + first + k) * APART + lane] = across[channel];
+                area[(channel * ROUND + first + k) * APART + lane] = across[channel];
         }
     }
     TILE_BARRIER();
-    for (int channel = 0; channel < HONE_C; channel++) {
-        sums[channel] = 0;
+    SUM sum = 0;
+    if (lane < ROUND * HONE_C)
         for (int k = 0; k < LANES; k++)
-            sums[channel] += area[(channel * LANES + lane) * APART + k];
-    }
+            sum += area[lane * APART + k];
     TILE_BARRIER();
+    return sum;
 }
 
 /*
@@ -186,23 +167,23 @@ __kernel void integral_tile_sums(__global const PIXEL *in, int in_offset, int in
     in += in_offset;
     above += band * stride;
     left += tile * HONE_C * rows + band * ROWS;
-    area += get_local_id(0) / LANES * HONE_C * LANES * APART;
+    area += get_local_id(0) / LANES * LANES * APART;
     struct columns c;
-    SUM sums[HONE_C], totals[HONE_C], before[HONE_C];
+    SUM totals[HONE_C], before[HONE_C], total = 0;
+    const int own = lane / ROUND; /* the channel that the lane sums up */
     columns_clear(&c);
-    for (int channel = 0; channel < HONE_C; channel++)
-        totals[channel] = 0;
 #pragma unroll 1
-    for (int row = 0; row < ROWS; row += LANES) {
-        if ((tile + 1) * WIDTH <= count)
-            sum_rows(&c, sums, in, in_pitch, band * ROWS + row, at, count, height, lane, true, area);
-        else
-            sum_rows(&c, sums, in, in_pitch, band * ROWS + row, at, count, height, lane, false, area);
-        for (int channel = 0; channel < HONE_C; channel++) {
-            left[channel * rows + row + lane] = sums[channel];
-            totals[channel] += sums[channel];
-        }
+    for (int row = 0; row < ROWS; row += ROUND) {
+        const int y = band * ROWS + row;
+        SUM sum = (tile + 1) * WIDTH <= count
+                      ? sum_rows(&c, in, in_pitch, y, at, count, height, lane, true, area)
+                      : sum_rows(&c, in, in_pitch, y, at, count, height, lane, false, area);
+        if (own < HONE_C)
+            left[own * rows + row + lane % ROUND] = sum;
+        total += sum;
     }
+    for (int channel = 0; channel < HONE_C; channel++)
+        totals[channel] = channel == own ? total : (SUM)0;
     lanes_scan(before, totals, HONE_C, lane, area);
     for (int k = 0; k < OWN / 4; k++)
         *(__global sums4 *)(above + at + 4 * k) = columns_get(&c, k);
@@ -282,7 +263,7 @@ inline void start_tile(SUM acc[OWN], __global const SUM *above, int tile, int ti
 
 __kernel void integral_tiles(__global const PIXEL *in, int in_offset, int in_pitch, __global SUM *out,
                              int out_offset, int out_pitch, __global const SUM *above, int stride,
-                             __global const SUM *left, int rows, int count, int height, __local SUM *area)
+                             __global const SUM *left, int rows, int count, int height, __local uint4 *part)
 {
     int lane = get_local_id(0) % LANES, tile = get_global_id(0) / LANES, tiles = (count + WIDTH - 1) / WIDTH;
     int band = get_global_id(1), y = band * ROWS, last = min(ROWS, height - y) - 1;
@@ -299,6 +280,7 @@ __kernel void integral_tiles(__global const PIXEL *in, int in_offset, int in_pit
                      lane,
                      height - y - 1};
     SUM acc[OWN];
+    __local SUM *area = (__local SUM *)part + get_local_id(0) / LANES * EXCHANGE * OWN * LANES;
     start_tile(acc, above + band * stride, tile, tiles, lane, area);
     if ((tile + 1) * WIDTH <= count)
         walk(acc, &t, last, true, area);
