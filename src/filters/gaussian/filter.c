@@ -653,7 +653,7 @@ static const struct seed seeds[] = {
     {NVIDIA_GRID " && TYPE == 0 && C == 4 && GRID_STEP == 4", "grid",
      "AHEAD=2 GROUP=64 ROWS=8 GIVE=8 DOWN=2 DEEP=16"},
     {NVIDIA_GRID " && TYPE == 0 && C == 4 && GRID_STEP == 8", "grid",
-     "AHEAD=2 GROUP=64 ROWS=4 STACK=2 GIVE=8 DOWN=1 DEEP=16"},
+     "AHEAD=2 GROUP=64 ROWS=4 STACK=2 GIVE=16 DOWN=1 DEEP=16"},
     {NVIDIA_GRID " && TYPE == 1 && C == 1 && GRID_STEP == 4", "grid_tiles",
      "TAKE=16 AHEAD=1 GROUP=64 ROWS=8 DOWN=4 SPAN=128 ITEMS=256"},
     {NVIDIA_GRID " && TYPE == 1 && C == 1 && GRID_STEP == 8 && S100 < 5000", "grid_tiles",
