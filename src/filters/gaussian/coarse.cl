@@ -23,6 +23,7 @@
 DEFINE_VECTORS(PIXEL, pixels);
 DEFINE_VECTORS(float, values);
 DEFINE_VECTORS(uint, words);
+DEFINE_TURNS(values)
 
 #define LOAD_PIXELS(p) (*(__global const pixels_at *)(p))
 #define LOAD(p)        (*(__global const values_at *)(p))
@@ -178,11 +179,32 @@ inline void copy_pixel(__global const float *from, __global float *to)
         to[channel] = parts[channel];
 }
 
+/* `name` sorts cells of `step` pixels, a whole vector of each place at a time. */
+#define STORE_PLACE(to, step, n) STORE((to) + n * pitch + i, apart_##step##_##n(v));
+#define DEFINE_SORT(name, step)                                                                              \
+    WIDE_VECTORS inline void name(__global const float *line, __global float *sorted, int pitch, int count)  \
+    {                                                                                                        \
+        for (int i = 0; i < count; i += TURN_ELEMENTS, line += step * TURN_ELEMENTS) {                       \
+            values v[step];                                                                                  \
+            _Pragma("unroll") for (int n = 0; n < step; n++) v[n] = LOAD(line + n * LANES);                  \
+            EACH_TURN_##step(STORE_PLACE, sorted)                                                            \
+        }                                                                                                    \
+    }
+DEFINE_SORT(sort_2, 2)
+DEFINE_SORT(sort_3, 3)
+DEFINE_SORT(sort_4, 4)
+
 /* A line, from its first cell on, with pixels of the same place in a cell side by side: place d from
- * sorted + d * pitch on. Cells in runs that stay in the first cache; one value after the other, since
+ * sorted + d * pitch on. Large cells in runs that stay in the first cache; one value after the other, since
  * processors are slow at gathering. */
 inline void sort_line(__global const float *line, __global float *sorted, int pitch, int step, int cells)
 {
+    if (step == 2)
+        return sort_2(line, sorted, pitch, cells * HONE_C);
+    if (step == 3)
+        return sort_3(line, sorted, pitch, cells * HONE_C);
+    if (step == 4)
+        return sort_4(line, sorted, pitch, cells * HONE_C);
     for (int first = 0; first < cells; first += RUN)
         for (int d = 0; d < step; d++) {
             __global const float *from = line + (first * step + d) * HONE_C;
@@ -394,10 +416,29 @@ inline void set_patterns(__constant const float *phi, values *patterns, int step
                 i / HONE_C < step ? phi[POINTS * (i / HONE_C) + k] * SPREAD : 0;
 }
 
+/* `name` does so where cells have `step` pixels: a vector of points makes one of each pixel of a cell. */
+#define STORE_PIXELS(to, step, n) STORE((to) + n * LANES, together_##step##_##n(v));
+#define DEFINE_SPREAD(name, step)                                                                            \
+    WIDE_VECTORS inline void name(__global const float *points, __global float *line, const float *weights,  \
+                                  int count)                                                                 \
+    {                                                                                                        \
+        for (int i = 0; i < count; i += TURN_ELEMENTS, line += step * TURN_ELEMENTS) {                       \
+            values v[step];                                                                                  \
+            _Pragma("unroll") for (int n = 0; n < step; n++) v[n] = LOAD(points + i) * weights[POINTS * n];  \
+            _Pragma("unroll") for (int k = 1; k < POINTS; k++)                                               \
+                _Pragma("unroll") for (int n = 0; n < step; n++) v[n] =                                      \
+                    add_product(v[n], LOAD(points + i + k * HONE_C), weights[POINTS * n + k]);               \
+            EACH_TURN_##step(STORE_PIXELS, line)                                                             \
+        }                                                                                                    \
+    }
+DEFINE_SPREAD(spread_2, 2)
+DEFINE_SPREAD(spread_3, 3)
+DEFINE_SPREAD(spread_4, 4)
+
 /* A row of points becomes one of all columns. What a cell's last vector holds too much, the next cell
  * overwrites. */
-WIDE_VECTORS inline void spread_across(__global const float *points, __global float *line,
-                                       const values *patterns, int step, int cells)
+WIDE_VECTORS inline void spread_cells(__global const float *points, __global float *line,
+                                      const values *patterns, int step, int cells)
 {
     for (int cell = 0; cell < cells; cell++)
 #pragma unroll
@@ -409,6 +450,19 @@ WIDE_VECTORS inline void spread_across(__global const float *points, __global fl
             if (n * LANES < step * HONE_C)
                 STORE(line + cell * step * HONE_C + n * LANES, sum);
         }
+}
+
+inline void spread_across(__global const float *points, __global float *line, const values *patterns,
+                          const float *weights, int step, int cells)
+{
+    if (step == 2)
+        spread_2(points, line, weights, cells * HONE_C);
+    else if (step == 3)
+        spread_3(points, line, weights, cells * HONE_C);
+    else if (step == 4)
+        spread_4(points, line, weights, cells * HONE_C);
+    else
+        spread_cells(points, line, patterns, step, cells);
 }
 
 /* Adding 1.5 * 2^23 leaves the nearest integer, ties to even, in the lowest bits. What the filter overshoots
@@ -541,19 +595,21 @@ __kernel void gaussian_coarse_spread(__global const PIXEL *in, int in_offset, in
         fill_beyond(beyond, (PIXEL)border, count);
     const struct sink sink = {out, out_pitch};
     values patterns[POINTS * HONE_C];
-    float down[POINTS * LARGEST];
+    float down[POINTS * LARGEST], along[POINTS * LARGEST];
     __global float *lines[POINTS];
     set_patterns(phi, patterns, step);
-    for (int k = 0; k < POINTS * step; k++)
+    for (int k = 0; k < POINTS * step; k++) {
         down[k] = phi[k];
+        along[k] = phi[k] * SPREAD;
+    }
     for (int k = 0; k < POINTS; k++)
         lines[k] = scratch + k * line_elements;
     for (int k = 0; k + 1 < POINTS; k++)
-        spread_across(filtered + (size_t)(cell + k) * pitch, lines[k + 1], patterns, step, across);
+        spread_across(filtered + (size_t)(cell + k) * pitch, lines[k + 1], patterns, along, step, across);
     for (; cell < end; cell++) {
         __global const float *points = filtered + (size_t)cell * pitch;
         next_line(lines);
-        spread_across(points + (POINTS - 1) * pitch, lines[POINTS - 1], patterns, step, across);
+        spread_across(points + (POINTS - 1) * pitch, lines[POINTS - 1], patterns, along, step, across);
         int y = cell * step, rows = min(step, height - y);
         const struct target t = {s.rows.in + y * in_pitch, out + y * out_pitch, in_pitch, out_pitch, rows};
         join_cell(lines, &t, down, count);
