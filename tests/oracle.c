@@ -84,15 +84,26 @@ static void answer_distance(const char *text)
         puts("error");
 }
 
-static void answer_divide(const char *text)
+static void answer_division(const char *text, bool (*find)(uint64_t divisor, uint64_t most, unsigned bits,
+                                                           uint64_t *multiplier, unsigned *shift))
 {
     uint64_t divisor, most, multiplier;
     unsigned bits, shift;
     if (sscanf(text, "%" SCNu64 " %" SCNu64 " %u", &divisor, &most, &bits) == 3 &&
-        division_constants(divisor, most, bits, &multiplier, &shift))
+        find(divisor, most, bits, &multiplier, &shift))
         printf("%" PRIu64 " %u\n", multiplier, shift);
     else
         puts("none");
+}
+
+static void answer_divide(const char *text)
+{
+    answer_division(text, division_constants);
+}
+
+static void answer_divide_next(const char *text)
+{
+    answer_division(text, division_constants_of_next);
 }
 
 static void answer_plane(const char *text)
@@ -133,9 +144,11 @@ static void answer_round(const char *text)
 static const struct {
     const char *word;
     void (*answer)(const char *text);
-} questions[] = {{"sha256", answer_sha256},     {"border", answer_border}, {"int", answer_int},
-                 {"real", answer_real},         {"divide", answer_divide}, {"plane", answer_plane},
-                 {"distance", answer_distance}, {"clname", answer_clname}, {"round", answer_round}};
+} questions[] = {{"sha256", answer_sha256}, {"border", answer_border},
+                 {"int", answer_int},       {"real", answer_real},
+                 {"divide", answer_divide}, {"divide-next", answer_divide_next},
+                 {"plane", answer_plane},   {"distance", answer_distance},
+                 {"clname", answer_clname}, {"round", answer_round}};
 
 int main(void)
 {

@@ -194,6 +194,25 @@ double case_parse_number(const char *text, char **end)
     return text_number(text, end);
 }
 
+bool division_constants_of_next(uint64_t divisor, uint64_t most, unsigned bits, uint64_t *multiplier,
+                                unsigned *shift)
+{
+    for (unsigned k = 0; k < 63; k++) {
+        const uint64_t power = (uint64_t)1 << k, m = power / divisor;
+        /* (n + 1)*m/2^k is (n + 1)/divisor less (n + 1)*missing/(divisor*2^k): it must be less, so that the
+         * next multiple stays out of reach, but by no more than the 1/divisor that was added. */
+        const uint64_t missing = power % divisor;
+        if (bits < 64 && m >> bits)
+            return false;
+        if (missing > 0 && (unsigned __int128)missing * ((unsigned __int128)most + 1) <= power) {
+            *multiplier = m;
+            *shift = k;
+            return true;
+        }
+    }
+    return false;
+}
+
 bool division_constants(uint64_t divisor, uint64_t most, unsigned bits, uint64_t *multiplier, unsigned *shift)
 {
     for (unsigned k = 0; k < 63; k++) {

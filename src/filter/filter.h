@@ -466,3 +466,10 @@ double case_parse_number(const char *text, char **end);
  */
 bool division_constants(uint64_t divisor, uint64_t most, unsigned bits, uint64_t *multiplier,
                         unsigned *shift);
+
+/**
+ * The same with one more than the number: n / divisor == ((n + 1) * multiplier) >> shift. Its multiplier is
+ * rounded down, and fits in as many bits as n where the other one needs a bit more.
+ */
+bool division_constants_of_next(uint64_t divisor, uint64_t most, unsigned bits, uint64_t *multiplier,
+                                unsigned *shift);

@@ -109,7 +109,7 @@ __kernel void box_bands(__global const PIXEL *in, int in_offset, int in_pitch, _
         .half_area = half_area, .multiplier = multiplier, .shift = shift, .inverse = inverse};
 #if WRAPPED
     how.area = kernel_width * kernel_height;
-    how.reach = 255 / kernel_height + 1;
+    how.reach = (254 + kernel_height) / kernel_height;
     how.means = means + (size_t)band * (width * HONE_C + 64); /* and a vector more */
 #endif
     slide(&s, &how, y, min(y + rows, height), scratch + (size_t)band * scratch_elements, scratch_elements);

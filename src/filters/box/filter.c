@@ -19,36 +19,51 @@ static uint64_t span(hone_type type)
 }
 
 /* The upper half of a 32-bit product is what vectors of 16 bits take. */
-static bool divides_16(uint64_t area, uint64_t most, uint64_t *multiplier, unsigned *shift)
+static bool in_upper_half(uint64_t *multiplier, unsigned *shift)
 {
-    if (most > UINT16_MAX || !division_constants(area, most, 16, multiplier, shift))
-        return false;
     for (; *shift < 16; ++*shift)
         *multiplier *= 2;
     return *multiplier <= UINT16_MAX;
 }
 
-/* Windows of u8 whose sums may wrap around in 16 bits: what they differ by from one row to the next, 255 for
- * each column, and twice the area are known then. See cpu.cl. */
-static bool wraps(const struct filter_case *c, int64_t width, int64_t height, uint64_t *multiplier,
-                  unsigned *shift)
+static bool divides_16(uint64_t area, uint64_t most, uint64_t *multiplier, unsigned *shift)
 {
-    const uint64_t area = (uint64_t)(width * height);
-    return c->in.type == HONE_U8 && height <= UINT8_MAX &&
-           divides_16(area, 510 * (uint64_t)width + 2 * area, multiplier, shift);
+    return most <= UINT16_MAX && division_constants(area, most, 16, multiplier, shift) &&
+           in_upper_half(multiplier, shift);
 }
 
-/* How to divide by the window's area: DIV16 with sums of 16 bits, or WRAPPED (DM16, DS16), DIV32 with sums of
- * 32 bits (DM, DS). Half of the area is added before, which rounds half up. */
+/* The same of what is one more than a sum. */
+static bool divides_next_16(uint64_t area, uint64_t most, uint64_t *multiplier, unsigned *shift)
+{
+    return most < UINT16_MAX && division_constants_of_next(area, most, 16, multiplier, shift) &&
+           in_upper_half(multiplier, shift);
+}
+
+/* Windows of u8 whose sums may wrap around in 16 bits: what they differ by from one row to the next, 255 for
+ * each column, is known, and the area times what that makes of a mean at most, and once more. See cpu.cl. */
+static bool wraps(const struct filter_case *c, int64_t width, int64_t height, uint64_t *multiplier,
+                  unsigned *shift, bool *next)
+{
+    const uint64_t area = (uint64_t)(width * height), reach = (uint64_t)((254 + height) / height);
+    const uint64_t most = 255 * (uint64_t)width + (reach + 1) * area - 1;
+    if (c->in.type != HONE_U8 || height > UINT8_MAX)
+        return false;
+    *next = !divides_16(area, most, multiplier, shift);
+    return !*next || divides_next_16(area, most, multiplier, shift);
+}
+
+/* How to divide by the window's area: DIV16 with sums of 16 bits, or WRAPPED (DM16, DS16; NEXT: of sums that
+ * are one more), DIV32 with sums of 32 bits (DM, DS). Half of the area is added before: a half goes up. */
 static void set_division(struct filter_case *c, int64_t width, int64_t height)
 {
     const uint64_t area = (uint64_t)(width * height), most = area * span(c->in.type) + area / 2;
     uint64_t multiplier = 0;
     unsigned shift = 0;
     const bool integer = type_is_integer(c->in.type);
-    bool fits = integer && divides_16(area, most, &multiplier, &shift);
+    bool fits = integer && divides_16(area, most, &multiplier, &shift), next = false;
     case_set_symbol(c, "DIV16", fits);
-    case_set_symbol(c, "WRAPPED", !fits && wraps(c, width, height, &multiplier, &shift));
+    case_set_symbol(c, "WRAPPED", !fits && wraps(c, width, height, &multiplier, &shift, &next));
+    case_set_symbol(c, "NEXT", case_symbol(c, "WRAPPED") && next);
     case_set_symbol(c, "DM16", (int64_t)multiplier);
     case_set_symbol(c, "DS16", shift);
     fits = integer && most <= UINT32_MAX && division_constants(area, most, 32, &multiplier, &shift);
@@ -116,7 +131,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 
 /* Half of an area is added to sums before they are divided, to pixels of s16 2^15 each. The multiplier of one
  * pixel would have 33 bits: 2^32 - 1 does of a sum that is one more. */
-#define BANDS_HALF "(AREA == 1 ? 1 : AREA/2) + (TYPE == 3 ? AREA*32768 : 0)"
+#define BANDS_HALF "(AREA == 1 ? 1 : AREA/2 + NEXT) + (TYPE == 3 ? AREA*32768 : 0)"
 
 /* What a band of `doubles` keeps: sums of columns, those beyond the edges, too. */
 #define DOUBLES_LINE "roundup((W + KW)*C + 16, 16)"
@@ -535,8 +550,8 @@ const struct hone_filter hone_filter_box = {
                                     "width of the window, instead of size"),
                    NUMBER_PARAMETER("height", PARAMETER_INTEGER, NULL, 1, 1 << 20, "pixels",
                                     "height of the window, instead of size")},
-    .symbols = {"KW", "KH", "AREA", "FX", "FY", "MOST", "POWER", "DIV16", "WRAPPED", "DM16", "DS16", "DIV32",
-                "DM", "DS", "COLUMN_BITS", "SUM_BYTES", "FLOAT_MEANS", ABREAST_SYMBOLS},
+    .symbols = {"KW", "KH", "AREA", "FX", "FY", "MOST", "POWER", "DIV16", "WRAPPED", "NEXT", "DM16", "DS16",
+                "DIV32", "DM", "DS", "COLUMN_BITS", "SUM_BYTES", "FLOAT_MEANS", ABREAST_SYMBOLS},
     .reals = {"inverse"}, .prepare = prepare,
     .examples = {{"every pixel becomes the mean of 15x15", "'box size=15' photo.jpg -o soft.jpg"},
                  {"smoothed along rows alone",

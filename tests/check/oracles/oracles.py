@@ -170,8 +170,14 @@ def test_distance_against_its_definition():
     compare([f"distance {a} {b} 5" for a, b in pairs], [min(5, edits(a, b)) for a, b in pairs])
 
 
+def numerators(source, divisor, most):
+    """Where a wrong constant shows first: beside multiples, and at the end."""
+    points = {0, 1, divisor - 1, divisor, divisor + 1, most, most - 1, most // divisor * divisor, most // divisor * divisor - 1}
+    points |= {source.randrange(most + 1) for _ in range(20)}
+    return {n for n in points if 0 <= n <= most}
+
+
 def test_division_constants_against_integers():
-    """Every constant is checked at the numerators where a wrong one shows first: just below multiples, and at the end."""
     source = random.Random(SEED)
     cases = [(d, most, bits) for d in list(range(1, 300)) + [961, 3721, 65535, 65536]
              for most, bits in ((255, 16), (65535, 32), (2**24, 32), (2**32 - 1, 32), (2**32 - 1, 33))]
@@ -187,12 +193,24 @@ def test_division_constants_against_integers():
         found += 1
         m, k = map(int, answer.split())
         assert m < 2**bits, f"{d}: {m} does not fit {bits} bits"
-        points = {0, 1, d - 1, d, d + 1, most, most - 1, most // d * d, most // d * d - 1}
-        points |= {source.randrange(most + 1) for _ in range(20)}
-        for n in points:
-            if 0 <= n <= most:
-                assert n * m >> k == n // d, f"{n} / {d} with {m} >> {k} gives {n * m >> k}, should be {n // d}"
+        for n in numerators(source, d, most):
+            assert n * m >> k == n // d, f"{n} / {d} with {m} >> {k} gives {n * m >> k}, should be {n // d}"
     assert found > len(cases) // 3, f"only {found} of {len(cases)} divisors have constants"
+
+
+def test_division_of_the_next_number():
+    """Where no multiplier of as many bits as the number has is right for it, one is right for the next number."""
+    source = random.Random(SEED)
+    cases = [(d, bits) for d in range(3, 3000) for bits in (16, 32) if d & (d - 1)]
+    answers = ask([f"{word} {d} {2**bits - 2} {bits}" for d, bits in cases for word in ("divide", "divide-next")])
+    for (d, bits), plain, following in zip(cases, answers[::2], answers[1::2]):
+        assert plain != "none" or following != "none", f"{d} has no multiplier of {bits} bits"
+        if following == "none":
+            continue
+        m, k = map(int, following.split())
+        assert m < 2**bits, f"{d}: {m} does not fit {bits} bits"
+        for n in numerators(source, d, 2**bits - 2):
+            assert (n + 1) * m >> k == n // d, f"{n + 1} * {m} >> {k} gives {(n + 1) * m >> k}, should be {n} // {d}"
 
 
 def plane(layout, width, height, pitch, index):

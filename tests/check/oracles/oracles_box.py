@@ -90,7 +90,8 @@ def test_tall_and_wide_windows_of_bytes():
 def test_sums_of_bytes_that_wrap_around():
     """What is known of a sum from the mean above it: black and white as high as the window make the largest steps."""
     noise = numpy.random.default_rng(SEED).integers(0, 256, (300, 200), dtype=numpy.uint8)
-    for width, height in ((17, 17), (31, 31), (92, 93), (110, 40), (21, 255), (60, 200), (3, 100)):
+    for width, height in ((17, 17), (31, 31), (80, 80), (92, 93), (100, 100), (101, 101), (110, 40), (85, 255), (21, 255),
+                          (60, 200), (3, 100)):
         rows, columns = numpy.arange(300)[:, None], numpy.arange(200)
         steps = (rows // height % 2 * 255 + 0 * columns).astype(numpy.uint8)
         fields = ((rows // height + columns // width) % 2 * 255).astype(numpy.uint8)
