@@ -220,8 +220,6 @@ inline pixels rounded(sums sum, float factor, float offset)
 inline void store(const struct band *b, __global RESULT *out, int y, int at, pixels r)
 {
     __global const PIXEL *centre = b->in + y * b->pitch + at;
-#define LEAVES(x) hone_leaves((x)-b->left, y - b->top, b->kernel_width, b->kernel_height, b->width, b->height)
-    CLEAR_LANES(r, at, LEAVES);
     if (at + LANES <= b->count) {
         *(__global pixels_at *)(out + at) = WITH_ALPHA(r, *(__global const pixels_at *)centre);
         return;
@@ -273,5 +271,9 @@ __kernel void convolve_vectors(__global const PIXEL *in, int in_offset, int in_p
                         store(&b, out + (y + q) * out_pitch, y + q, at + v * LANES,
                               rounded(total[q][v], factor, offset));
         }
+        const struct sink sink = {out, out_pitch};
+        for (int q = 0; q < LINES && y + q < end; q++)
+            clear_windows(&sink, y + q, 0, width * HONE_C, width, height, left, top, kernel_width,
+                          kernel_height);
     }
 }

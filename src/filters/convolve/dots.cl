@@ -31,6 +31,7 @@ typedef bytes bytes_at __attribute__((aligned(1)));
 typedef sixteen sixteen_at __attribute__((aligned(1)));
 typedef half_bytes half_at __attribute__((aligned(1)));
 
+#include "filters/bands.clh"
 #include "filters/vectors.clh"
 
 union lanes {
@@ -282,11 +283,6 @@ inline bytes results(const ints total[4], float factor, float offset)
     return r.u8;
 }
 
-inline bool window_leaves(const struct band *b, int x, int y)
-{
-    return hone_leaves(x - b->left, y - b->top, b->kernel_width, b->kernel_height, b->width, b->height);
-}
-
 #if HONE_C > 1
 /* Pixels from the bytes 16 * part to 16 * part + 15 of each channel; alpha as it was. */
 inline void join(__global uchar *out, __global const uchar *centre, const bytes r[HONE_C], int part)
@@ -320,12 +316,6 @@ inline void join(__global uchar *out, __global const uchar *centre, const bytes 
 inline void store(const struct band *b, __global uchar *out, int y, int x, bytes r[HONE_C])
 {
     int count = min(STRIP, b->width - x);
-#if HONE_BORDER == BORDER_ZERO_OUTSIDE
-    if (window_leaves(b, x, y) || window_leaves(b, x + STRIP - 1, y))
-        for (int channel = 0; channel < HONE_C; channel++)
-            for (int k = 0; k < STRIP; k++)
-                r[channel][k] = window_leaves(b, x + k, y) ? (uchar)0 : r[channel][k];
-#endif
 #if HONE_C == 1
     if (count == STRIP) {
         *(__global bytes_at *)(out + x) = r[0];
@@ -389,5 +379,9 @@ __kernel void convolve_dots(__global const uchar *in, int in_offset, int in_pitc
                 if (y + q < end)
                     store(&b, out + (y + q) * out_pitch, y + q, x, r[q]);
         }
+        const struct sink sink = {out, out_pitch};
+        for (int q = 0; q < LINES && y + q < end; q++)
+            clear_windows(&sink, y + q, 0, width * HONE_C, width, height, left, top, kernel_width,
+                          kernel_height);
     }
 }
