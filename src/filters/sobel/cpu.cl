@@ -99,10 +99,10 @@ inline PIXEL edge(int x, int y, int channel, const struct strip *s)
     return from < 0 ? s->border : source_get(&s->source, from * HONE_C + channel, y);
 }
 
-inline struct three read_row(const struct strip *s, int y)
+/* `row`: one that the border rule has been applied to. */
+inline struct three read_row(const struct strip *s, int row)
 {
     struct three t;
-    int row = hone_fold(y, s->height);
     if (HONE_BORDER == BORDER_CONSTANT && row < 0) {
         t.left = t.centre = t.right = (pixels)s->border;
         return t;
@@ -405,16 +405,16 @@ inline void walk_narrow(const struct strip *s, const struct sink *sink, int y, i
 }
 
 #if defined(HONE_ALL) || defined(VARIANT_lines)
-/* STEP rows from y on, fewer at `end`. */
-inline void walk_step(const struct strip *s, const struct sink *sink, int y, int end)
+/* STEP rows from y on, fewer at `end`; `rows` are those to read, from the one above on. */
+inline void walk_step(const struct strip *s, const struct sink *sink, const int *rows, int y, int end)
 {
-    struct three middle = read_row(s, y);
-    struct terms above = terms(read_row(s, y - 1)), now = terms(middle);
+    struct three middle = read_row(s, rows[1]);
+    struct terms above = terms(read_row(s, rows[0])), now = terms(middle);
 #pragma unroll
     for (int k = 0; k < STEP; k++) {
         if (y + k >= end)
             return;
-        struct three next = read_row(s, y + k + 1);
+        struct three next = read_row(s, rows[k + 2]);
         struct terms below = terms(next);
         results r = keep_alpha(combined(&above, &now, &below), middle.centre);
         store(sink, s->at, y + k, clear_outside(r, s, y + k));
@@ -427,9 +427,12 @@ inline void walk_step(const struct strip *s, const struct sink *sink, int y, int
 /* The strips from one element on. */
 inline void walk_lines(struct strip s, const struct sink *sink, int from, int behind, int y, int end)
 {
+    int rows[STEP + 2];
+    for (int k = 0; k < STEP + 2; k++)
+        rows[k] = hone_fold(y - 1 + k, s.height);
     for (int i = from; i < behind; i += LANES) {
         place_strip(&s, i);
-        walk_step(&s, sink, y, end);
+        walk_step(&s, sink, rows, y, end);
     }
 }
 
@@ -456,10 +459,10 @@ __kernel void sobel_lines(__global const PIXEL *in, int in_offset, int in_pitch,
 #if defined(HONE_ALL) || defined(VARIANT_vectors)
 inline void walk(const struct strip *s, const struct sink *sink, int y, int end)
 {
-    struct three middle = read_row(s, y);
-    struct terms above = terms(read_row(s, y - 1)), now = terms(middle);
+    struct three middle = read_row(s, hone_fold(y, s->height));
+    struct terms above = terms(read_row(s, hone_fold(y - 1, s->height))), now = terms(middle);
     for (; y < end; y++) {
-        struct three next = read_row(s, y + 1);
+        struct three next = read_row(s, hone_fold(y + 1, s->height));
         struct terms below = terms(next);
         results r = keep_alpha(combined(&above, &now, &below), middle.centre);
         store(sink, s->at, y, clear_outside(r, s, y));
