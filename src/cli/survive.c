@@ -40,13 +40,19 @@ static void choose_signals(sigset_t *set)
     }
 }
 
-/* A terminal gives its signals to both: the guard of the child takes two at once for one. */
+/* A terminal sends SIGINT to the child, too. Passed on late, it would look like a second key press. */
+static bool is_for_both(int number, const siginfo_t *info)
+{
+    return number == SIGINT && info->si_code == SI_KERNEL;
+}
+
 static int wait_for(pid_t child, const sigset_t *signals)
 {
     int status = 0;
+    siginfo_t info;
     for (;;) {
-        const int number = sigwaitinfo(signals, NULL);
-        if (number > 0 && number != SIGCHLD)
+        const int number = sigwaitinfo(signals, &info);
+        if (number > 0 && number != SIGCHLD && !is_for_both(number, &info))
             kill(child, number);
         if (waitpid(child, &status, WNOHANG) == child)
             return status;

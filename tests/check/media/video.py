@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """hone apply on videos, against NumPy, ffmpeg and ffprobe.  video.py build=FOLDER"""
 
+import contextlib
 import fcntl
 import glob
 import hashlib
@@ -830,13 +831,13 @@ def test_an_interrupt_completes_the_file():
 
 def wait_until(is_so, seconds=60):
     limit = time.monotonic() + seconds
-    while not is_so() and time.monotonic() < limit:
+    while not (is_now := is_so()) and time.monotonic() < limit:
         time.sleep(0.005)
-    return is_so()
+    return is_now
 
 
-def has_taken(process, number):
-    """Whether no signal of that number waits for the process or its children."""
+def has_taken(process, number, itself=True):
+    """Whether no signal of that number waits for the process (unless `itself` is false) or its children."""
     pids = [process.pid]
     for path in glob.glob("/proc/[0-9]*/status"):
         try:
@@ -844,7 +845,7 @@ def has_taken(process, number):
                 told = dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
         except OSError:  # it has ended
             continue
-        if told["State"][0] != "Z" and (int(told["Pid"]) in pids or int(told["PPid"]) in pids):
+        if told["State"][0] != "Z" and (itself and int(told["Pid"]) in pids or int(told["PPid"]) in pids):
             if (int(told["SigPnd"], 16) | int(told["ShdPnd"], 16)) & 1 << (number - 1):
                 return False
     return True
@@ -863,8 +864,9 @@ def on_its_own_terminal(terminal):
     fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
 
 
-def test_a_second_key_press_ends_at_once():
-    """However soon it follows the first: nobody reads the output, so that nothing else ends the process for a minute."""
+@contextlib.contextmanager
+def film_on_a_terminal():
+    """Its process, and the end of the terminal that we type at. Of its output, only the header has been read."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     ours, theirs = pty.openpty()
     with Here() as place:
@@ -874,16 +876,37 @@ def test_a_second_key_press_ends_at_once():
         command = [os.path.join(frame.build(), "hone"), "apply", "box size=3", place.path("in.mkv"), "-o", "-", "--format", "y4m"]
         with subprocess.Popen(command, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=place.environment,
                               preexec_fn=lambda: on_its_own_terminal(theirs)) as process:
-            process.stdout.read(1000)
-            for _ in range(2):
-                press_interrupt(ours)
-                frame.check(wait_until(lambda: has_taken(process, signal.SIGINT)), "the signal is not taken")
-            ended = wait_until(lambda: process.poll() is not None, seconds=20)
-            process.stdout.read()  # what has not ended does so now
-            said = process.stderr.read().decode()
-        frame.check(ended and process.returncode == -signal.SIGINT and not said, f"{process.returncode}: {said}")
+            frame.check(process.stdout.readline().startswith(b"YUV4MPEG2 "), "the output has no header")
+            yield process, ours
     os.close(ours)
     os.close(theirs)
+
+
+def test_a_second_key_press_ends_at_once():
+    """However soon it follows the first: nothing else ends the process for a minute."""
+    with film_on_a_terminal() as (process, terminal):
+        for _ in range(2):
+            press_interrupt(terminal)
+            frame.check(wait_until(lambda: has_taken(process, signal.SIGINT)), "the signal is not taken")
+        ended = wait_until(lambda: process.poll() is not None, seconds=20)
+        process.stdout.read()  # what has not ended does so now
+        said = process.stderr.read().decode()
+    frame.check(ended and process.returncode == -signal.SIGINT and not said, f"{process.returncode}: {said}")
+
+
+def test_one_key_press_is_not_two():
+    """Though the process that watches learns of it later than the one that works."""
+    with film_on_a_terminal() as (process, terminal):
+        process.send_signal(signal.SIGSTOP)
+        press_interrupt(terminal)
+        frame.check(wait_until(lambda: has_taken(process, signal.SIGINT, itself=False)), "the signal is not taken")
+        time.sleep(0.3)  # signals at the same moment would be one
+        process.send_signal(signal.SIGCONT)
+        frame.check(wait_until(lambda: has_taken(process, signal.SIGINT)), "the signal is not passed on")
+        rest, said = process.stdout.read(), process.stderr.read().decode()
+    one = len("FRAME\n") + 640 * 480 * 3 // 2
+    frame.check(process.returncode == -signal.SIGINT and "interrupted" in said, f"{process.returncode}: {said}")
+    frame.check(rest and len(rest) % one == 0, f"{len(rest)} bytes: the frames, of {one}, are not whole")
 
 
 def check_kept(place, text, folder="out"):
