@@ -22,7 +22,8 @@ except ImportError as error:
 
 from ._hone import (Array, CheckError, Device, DeviceError, Error, FileError, InternalError, NoDeviceError,
                     OutOfMemoryError, UnsupportedError, UsageError, __version__, devices)
-from ._command import compare, doctor, tune
+from ._command import doctor, tune
+from ._compare import compare
 from ._filters import apply, filters, functions as _functions, load
 from ._plans import Plan, forget
 from ._report import Report, last_report

@@ -1,17 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the command `hone` does: tuning, the doctor, comparisons. It runs as a process of its own, so that kernels that
-hang or crash take nothing along."""
+"""What the command `hone` does: tuning, the doctor. It runs as a process of its own, so that kernels that hang or crash
+take nothing along."""
 
 import json
 import os
 import shutil
 import signal
 import subprocess
-import tempfile
 
 from . import _hone
-from ._arrays import view
-from ._hone import UsageError
 
 _CLASSES = {"HONE_ERROR_USAGE": _hone.UsageError, "HONE_ERROR_IO": _hone.FileError,
             "HONE_ERROR_NO_DEVICE": _hone.NoDeviceError, "HONE_ERROR_DEVICE": _hone.DeviceError,
@@ -108,49 +105,3 @@ def doctor(*filters, thorough=False, again=False, device=None):
     """
     arguments = [*filters, *options({"thorough": thorough, "again": again}), *device_option(device)]
     return run(["doctor", *arguments], accepted=(0, 1, 4))
-
-
-def _write_netpbm(array, file):
-    """PAM for integers of 8 and 16 bits, PFM for floats: what every build of hone reads."""
-    source = view(array)[0]
-    width, height, type_name, channels, _ = source.desc
-    if type_name not in ("u8", "u16", "f32") or source.planes != 1:
-        raise UsageError("only single images of uint8, uint16 or float32 can be compared")
-    pixels = memoryview(source.copy()).cast("B")
-    if type_name == "f32":
-        if channels not in (1, 3):
-            raise UsageError("float32 images that are compared have 1 or 3 channels")
-        row = width * channels * 4
-        file.write(f"{'Pf' if channels == 1 else 'PF'}\n{width} {height}\n-1.0\n".encode())
-        for y in reversed(range(height)):
-            file.write(pixels[y * row:(y + 1) * row])
-        return
-    kind = ("GRAYSCALE", "GRAYSCALE_ALPHA", "RGB", "RGB_ALPHA")[channels - 1]
-    file.write(f"P7\nWIDTH {width}\nHEIGHT {height}\nDEPTH {channels}\nMAXVAL {255 if type_name == 'u8' else 65535}\n"
-               f"TUPLTYPE {kind}\nENDHDR\n".encode())
-    if type_name == "u16":  # big-endian
-        swapped = bytearray(len(pixels))
-        swapped[0::2], swapped[1::2] = pixels[1::2], pixels[0::2]
-        pixels = swapped
-    file.write(pixels)
-
-
-def _file_of(image, folder, name):
-    if isinstance(image, (str, os.PathLike)):
-        return os.path.abspath(os.fspath(image))
-    place = os.path.join(folder, name)
-    with open(place, "wb") as file:
-        _write_netpbm(image, file)
-    return place
-
-
-def compare(a, b, *, tolerance=0):
-    """Compares two images, arrays or files: `hone compare`.
-
-    Returns a dictionary: "status" is "equal", "within tolerance", "different" or, for another size, type or number of
-    channels, "other kind"; except there, "all" and "channels" have the largest and the mean difference, the PSNR, how many
-    elements differ, and where the largest difference is. None stands for what is not finite, as the PSNR of equal images.
-    """
-    with tempfile.TemporaryDirectory(prefix="hone-") as folder:
-        files = [_file_of(a, folder, "a.pnm"), _file_of(b, folder, "b.pnm")]
-        return run(["compare", *files, "--tolerance", repr(float(tolerance))], accepted=(0, 1))

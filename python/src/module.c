@@ -110,6 +110,7 @@ static bool add_methods(PyObject *module)
 {
     return PyModule_AddFunctions(module, registry_methods) == 0 &&
            PyModule_AddFunctions(module, device_methods) == 0 &&
+           PyModule_AddFunctions(module, compare_methods) == 0 &&
            PyModule_AddStringConstant(module, "__version__", HONE_VERSION) == 0;
 }
 

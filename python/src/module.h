@@ -37,6 +37,8 @@ bool stream_add(PyObject *module);
 /** Adds the functions that list the filters and take chains apart. */
 extern PyMethodDef registry_methods[];
 extern PyMethodDef device_methods[];
+/** Adds the function that compares two images. */
+extern PyMethodDef compare_methods[];
 
 /** The open device of a Device object, or NULL with TypeError. */
 hone_device *device_get(PyObject *object);

@@ -171,7 +171,7 @@ static bool take_seconds(struct run *run, PyObject *seconds)
         return false;
     }
     for (Py_ssize_t i = 0; i < count; i++) {
-        const view *second = view_get(PyTuple_GetItem(seconds, i));
+        const view *second = view_of(PyTuple_GetItem(seconds, i));
         if (!second || (second->planes != 1 && !check_planes("second image", second, run->in)))
             return false;
         run->seconds[i].view = second;
@@ -187,7 +187,7 @@ static PyObject *plan_apply(PyObject *object, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "OOO!", &in, &out, &PyTuple_Type, &seconds))
         return NULL;
     struct run run = {
-        .plan = self, .device = device_get(self->device), .in = view_get(in), .out = view_get(out)};
+        .plan = self, .device = device_get(self->device), .in = view_of(in), .out = view_of(out)};
     if (!run.device || !run.in || !run.out || !view_check(run.in, "image", &self->input) ||
         !view_check(run.out, "out", hone_plan_output(self->made)) || !check_planes("out", run.out, run.in) ||
         !take_seconds(&run, seconds) || !check_overlap(&run, &through))

@@ -104,7 +104,7 @@ static bool read_views(const stream *self, PyObject *views, const char *role, bo
     }
     for (Py_ssize_t i = 0; i < self->planes; i++) {
         const hone_image_desc *wanted = result ? hone_stream_output(self->made, (size_t)i) : &self->inputs[i];
-        found[i] = view_get(PyTuple_GetItem(views, i));
+        found[i] = view_of(PyTuple_GetItem(views, i));
         if (!found[i] || !view_check(found[i], role, wanted))
             return false;
         if (found[i]->planes != 1) {
@@ -232,7 +232,7 @@ static PyObject *stream_bind(PyObject *object, PyObject *arguments)
     hone_error error;
     if (!PyArg_ParseTuple(arguments, "nnO", &place, &step, &second))
         return NULL;
-    const view *image = view_get(second);
+    const view *image = view_of(second);
     if (!image)
         return NULL;
     if (place < 0 || place >= PLAN_SECONDS || !image->direct || image->planes != 1)

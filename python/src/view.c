@@ -7,7 +7,7 @@
 
 static PyTypeObject *view_type;
 
-view *view_get(PyObject *object)
+view *view_of(PyObject *object)
 {
     if (PyObject_TypeCheck(object, view_type))
         return (view *)object;

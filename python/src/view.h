@@ -48,7 +48,7 @@ typedef struct view {
 } view;
 
 /** A View object as a view, or NULL with TypeError. */
-view *view_get(PyObject *object);
+view *view_of(PyObject *object);
 /** Whether the planes of a view are what is wanted: size, type, channels. Returns false with an exception
  *  set. */
 bool view_check(const view *self, const char *role, const hone_image_desc *wanted);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the command does: compare, doctor, tune, kernels of one's own."""
+"""What the command does: doctor, tune, kernels of one's own."""
 
 import math
 import os
@@ -31,34 +31,6 @@ kernel void vadd(global float *c, global const float *a, global const float *b, 
 @pytest.fixture(autouse=True)
 def own_data(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-
-
-@pytest.mark.parametrize("kind, channels", [("u1", 1), ("u1", 4), ("u2", 3), ("f4", 1), ("f4", 3)])
-def test_compare_arrays(random, kind, channels):
-    most = 1 if kind == "f4" else numpy.iinfo(kind).max
-    image = (most * random.random((9, 13, channels))).astype(kind)
-    assert hone.compare(image, image)["all"]["differing"] == 0
-    other = image.copy()
-    other[2, 3, 0] = 0 if image[2, 3, 0] else 1
-    report = hone.compare(image, other)["all"]
-    assert report["differing"] == 1 and (report["where"]["x"], report["where"]["y"]) == (3, 2)
-    assert report["largest"] == pytest.approx(abs(float(image[2, 3, 0]) - float(other[2, 3, 0])), rel=1e-6)
-
-
-def test_compare_names_every_outcome(gray):
-    """As help(hone.compare) lists them."""
-    dark = gray // 2
-    seen = {hone.compare(dark, dark)["status"], hone.compare(dark, dark + 1, tolerance=1)["status"],
-            hone.compare(dark, dark + 1)["status"], hone.compare(dark, dark[1:])["status"]}
-    assert len(seen) == 4 and all(f'"{status}"' in hone.compare.__doc__ for status in seen)
-    assert hone.compare(dark, dark)["all"]["psnr"] is None
-
-
-def test_compare_refuses(gray):
-    with pytest.raises(hone.FileError, match="no-such-file"):
-        hone.compare("/no-such-file.pgm", gray)
-    with pytest.raises(hone.UsageError, match="can be compared"):
-        hone.compare(gray.astype("i2"), gray)
 
 
 def test_doctor():
