@@ -11,7 +11,7 @@
 
 static void print_format(const struct media_format_info *format)
 {
-    printf("%-10s %-18s %-5s %-6s", format->name, format->suffixes,
+    printf("%-10s %-24s %-5s %-6s", format->name, format->suffixes,
            !format->reads  ? "-"
            : format->trust ? "trust"
                            : "yes",
@@ -42,9 +42,9 @@ static bool add_videos(json_t *list)
 static void print_videos(void)
 {
     struct video_format_info format;
-    printf("\n%-10s %-18s %s\n", "VIDEO", "SUFFIXES", "HOLDS");
+    printf("\n%-10s %-24s %s\n", "VIDEO", "SUFFIXES", "HOLDS");
     for (size_t i = 0; video_format_at(i, &format); i++)
-        printf("%-10s %-18s %s\n", format.name, format.suffixes, format.holds);
+        printf("%-10s %-24s %s\n", format.name, format.suffixes, format.holds);
 }
 
 static int show(const struct common_options *common)
@@ -55,7 +55,7 @@ static int show(const struct common_options *common)
     const bool has_videos = video_load(&error) == HONE_OK;
     bool ok = list && videos && (!has_videos || add_videos(videos));
     if (!common->json)
-        printf("%-10s %-18s %-5s %-6s %s\n", "FORMAT", "SUFFIXES", "READ", "WRITE", "HOLDS");
+        printf("%-10s %-24s %-5s %-6s %s\n", "FORMAT", "SUFFIXES", "READ", "WRITE", "HOLDS");
     for (size_t i = 0; media_format_at(i, &format) && ok; i++) {
         if (!format.reads && !format.writes)
             continue;

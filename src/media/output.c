@@ -84,10 +84,14 @@ static const struct format formats[] = {
 /* What libvips may read and nothing here writes. */
 static const struct {
     const char *name, *suffixes;
-} read_only[] = {
-    {"JPEG 2000", ".jp2 .j2k"}, {"JPEG XL", ".jxl"}, {"SVG", ".svg"},        {"PDF", ".pdf"},
-    {"Radiance", ".hdr"},       {"OpenEXR", ".exr"}, {"FITS", ".fits .fit"}, {"OpenSlide", ".svs"},
-    {"NIfTI", ".nii"},          {"VIPS", ".v"}};
+} read_only[] = {{"PBM", ".pbm"},     {"JPEG 2000", ".jp2 .j2k .jpt .j2c .jpc"},
+                 {"JPEG XL", ".jxl"}, {"SVG", ".svg .svgz"},
+                 {"PDF", ".pdf"},     {"Radiance", ".hdr"},
+                 {"OpenEXR", ".exr"}, {"FITS", ".fits .fit .fts"},
+                 {"Aperio", ".svs"},  {"Hamamatsu", ".vms .vmu .ndpi"},
+                 {"Leica", ".scn"},   {"MIRAX", ".mrxs"},
+                 {"Ventana", ".bif"}, {"NIfTI", ".nii"},
+                 {"Analyze", ".img"}, {"VIPS", ".v .vips"}};
 
 const char media_compressions[] = "none|lzw|deflate|packbits|zstd";
 

@@ -326,6 +326,27 @@ def test_temporary_files_of_killed_runs_are_removed():
         frame.check(kept == sorted((alive, foreign)), f"{left} became {kept}")
 
 
+# Of libvips's loaders, those of tables, of frames alone and of what is hidden behind another suffix aside.
+SUFFIXES = """.png .tif .tiff .jpg .jpeg .jpe .webp .gif .avif .heic .heif .pam .pgm .ppm .pnm .pbm .pfm .csv .json .jp2 .j2k .jpt .j2c
+    .jpc .jpx .jxl .svg .svgz .pdf .hdr .exr .fits .fit .fts .svs .vms .vmu .ndpi .scn .mrxs .bif .nii .nia .img .v .vips .mat .bmp .ico
+    .dcm .nef .txt .mp4 .m4v .mov .mkv .webm .avi .ts .m2ts .mts .mpg .mpeg .vob .ogv .nut .y4m .wmv .flv""".split()
+
+
+def test_formats_lists_what_a_folder_gives():
+    with Place() as place:
+        os.mkdir(place.path("in"))
+        for suffix in SUFFIXES:
+            with open(place.path("in", "a" + suffix), "wb"):
+                pass
+        result = place.run("apply", "transpose", place.path("in"), "-o", place.path("out/"), "--json", "-q", status=3)
+        lines = [json.loads(line) for line in result.stdout.splitlines()]
+        taken = {os.path.splitext(line["input"])[1] for line in lines if line["status"] != "skipped"}
+        formats = json.loads(place.run("formats", "--json").stdout)
+        listed = {suffix for kind in formats.values() for one in kind if one["reads"] for suffix in one["suffixes"].split()}
+        raw = {".yuv", ".rgb", ".raw"}  # are read with --raw alone
+        frame.check(taken == listed - raw, f"not listed: {taken - listed}; not taken: {listed - raw - taken}")
+
+
 def test_options_of_files():
     """Against the bytes of the formats themselves: TIFF's tags, markers of JPEG, brands of HEIF."""
     with Place() as place:
