@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Dask arrays against the same chain on the whole array, and files on a cluster of two workers."""
 
+import json
 import os
 import pickle
 import subprocess
@@ -222,6 +223,37 @@ def test_folders_are_resumable_and_list_what_failed(cluster, tmp_path, gray):
     again = dict(hone.dask.apply_files("box size=3", str(source), str(target), cluster))
     assert sum(why is None for why in again.values()) == 6 and (target / "3.pgm").exists()
     assert (target / "2.pgm").stat().st_mtime_ns == before
+
+
+def test_what_is_no_image_is_skipped(cluster, tmp_path, gray):
+    """As `hone apply -r` skips it: the same files, and no others."""
+    source = tmp_path / "in"
+    (source / "sub").mkdir(parents=True)
+    (source / ".hidden").mkdir()
+    for name in ("a.pgm", "B.PGM", "sub/c.pgm", ".hidden/d.pgm", ".e.pgm"):
+        write_pgm(source / name, gray)
+    for name in ("notes.txt", "README", "more.txt", "sub/x.nef"):
+        (source / name).write_text("none")
+    (source / "broken.pgm").write_bytes(b"P5\n9 9\n255\n")
+    os.mkfifo(source / "fifo.pgm")
+    (source / "lost.pgm").symlink_to("nowhere")
+    (source / "circle").symlink_to(source)
+    told = dict(hone.dask.apply_files("box size=3", str(source), str(tmp_path / "out"), cluster, batch=3))
+    seen = {os.path.relpath(file, source): "done" if why is None else "skipped" if isinstance(why, hone.dask.Skipped) else "failed"
+            for file, why in told.items()}
+    result = subprocess.run([hone._command.path(), "apply", "box size=3", ".", "-o", f"{tmp_path}/other/", "-r", "--json"],
+                            capture_output=True, text=True, check=False, cwd=source)
+    lines = [json.loads(line) for line in result.stdout.splitlines()]
+    assert seen == {os.path.normpath(line["input"]): line["status"] for line in lines} and len(seen) == 11, result.stderr
+    command = [sys.executable, "-m", "hone.dask", "apply", "box size=3", source, "-o", tmp_path / "again", "--scheduler",
+               cluster.scheduler.address]
+    result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
+    assert result.returncode == 3 and "3 of 4 files are done, 1 failed, 7 skipped" in result.stdout, result
+    assert f"skipped '{source}/more.txt' and 1 more: hone reads no files of the kind .txt" in result.stderr
+    for name in ("a.pgm", "B.PGM", "sub/c.pgm", "broken.pgm"):
+        (source / name).unlink()
+    result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
+    assert result.returncode == 3 and "no image in the folder" in result.stderr and "Traceback" not in result.stderr, result
 
 
 def test_the_command(cluster, tmp_path, gray):

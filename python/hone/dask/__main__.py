@@ -6,8 +6,8 @@ import sys
 
 from distributed import Client, LocalCluster
 
-from .. import Error
-from . import apply, apply_files, open, save  # pylint: disable=redefined-builtin
+from .. import Error, FileError
+from . import Skipped, apply, apply_files, open, save  # pylint: disable=redefined-builtin
 from ._array import steps_of
 
 
@@ -40,15 +40,31 @@ def _filters(arguments):
     return list(dict.fromkeys(arguments.filter + [name for name in named if name.endswith(".cl")]))
 
 
+def _tell_skipped(skipped):
+    """A line for all files that are left out for one reason."""
+    for why in sorted(set(skipped.values())):
+        files = [file for file in sorted(skipped) if skipped[file] == why]
+        more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+        print(f"hone.dask: skipped '{files[0]}'{more}: {why}", file=sys.stderr)
+
+
 def _files(arguments, client):
-    failed = count = 0
+    failed = done = 0
+    skipped = {}
     for file, why in apply_files(arguments.chain, arguments.input, arguments.output, client, device=arguments.device,
                                  filters=_filters(arguments)):
-        count += 1
-        if why is not None:
+        if why is None:
+            done += 1
+        elif isinstance(why, Skipped):
+            skipped[file] = why
+        else:
             failed += 1
             print(f"hone.dask: '{file}': {why}", file=sys.stderr)
-    print(f"{count - failed} of {count} files are done, {failed} failed")
+    _tell_skipped(skipped)
+    if not done and not failed:
+        raise FileError(f"no image in the folder '{arguments.input}' (hone formats lists what can be read)")
+    left_out = f", {len(skipped)} skipped" if skipped else ""
+    print(f"{done} of {done + failed} files are done, {failed} failed{left_out}")
     return 3 if failed else 0
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """OME-Zarr and TIFF as Dask arrays, and folders of image files."""
 
+import functools
 import hashlib
 import itertools
 import json
@@ -142,6 +143,11 @@ def save(array, path, axes=None):
 
 # ---- Folders ----
 
+
+class Skipped(str):
+    """Why a file of a folder is left out, as `hone apply` leaves it out: it is no image."""
+
+
 def _lines(output):
     for line in output.splitlines():
         try:
@@ -154,6 +160,28 @@ def _command():
     """One that is installed, before the package's own: that is made without libvips."""
     installed = shutil.which("hone")
     return installed if installed and not os.environ.get("HONE_COMMAND") else command_path()
+
+
+@functools.cache
+def _suffixes(command):
+    """Of the files that this command reads."""
+    report = subprocess.run([command, "formats", "--json"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
+    return {suffix for kind in json.loads(report.stdout).values() for one in kind if one["reads"]
+            for suffix in one["suffixes"].split()}
+
+
+def _why_skipped(path, suffixes):
+    """None for a file that the command takes."""
+    suffix = os.path.splitext(path)[1]
+    if os.path.isdir(path):
+        return Skipped("symbolic links to folders are not followed")
+    if os.path.islink(path) and not os.path.exists(path):
+        return Skipped("the symbolic link leads nowhere")
+    if os.path.exists(path) and not os.path.isfile(path):
+        return Skipped("it is a pipe or a device, not a file")
+    if suffix.lower() in suffixes:
+        return None
+    return Skipped(f"hone reads no files of the kind {suffix}" if suffix else "the name has no suffix")
 
 
 def _run_batch(chain, files, folder, device, options):
@@ -200,14 +228,21 @@ def _with_paths(chain, sources):
 
 def _batch(chain, sources, files, folder, device, options):
     """On a worker."""
-    os.makedirs(folder, exist_ok=True)
-    return _run_batch(_with_paths(chain, sources), files, folder, device_here(device), options)
+    suffixes = _suffixes(_command())
+    done = {file: _why_skipped(file, suffixes) for file in files}
+    taken = [file for file in files if done[file] is None]
+    if taken:
+        os.makedirs(folder, exist_ok=True)
+        done.update(_run_batch(_with_paths(chain, sources), taken, folder, device_here(device), options))
+    return done
 
 
 def _batches(source, target, size):
     """(files, folder of their results), folder by folder."""
     for folder, folders, names in os.walk(source):
-        folders[:] = sorted(one for one in folders if os.path.join(folder, one) != target)  # results in the source are none
+        folders[:] = sorted(one for one in folders  # results in the source are none
+                            if not one.startswith(".") and os.path.join(folder, one) != target)
+        names += [one for one in folders if os.path.islink(os.path.join(folder, one))]
         into = os.path.normpath(os.path.join(target, os.path.relpath(folder, source)))
         files = iter(sorted(os.path.join(folder, name) for name in names if not name.startswith(".")))
         while batch := list(itertools.islice(files, size)):
@@ -235,7 +270,7 @@ def _outcome(future, files, watch):
 
 def apply_files(chain, source, target, client, *, device=None, filters=(), options=(), batch=BATCH):
     """Filters the files of a folder that all workers see, with its sub-folders, into another. Yields (file, None) for each one
-    that is done, or (file, why it failed).
+    that is done, or (file, why it failed); for one that is no image, why it is left out, which is then a hone.dask.Skipped.
 
     Each output appears whole or not at all, and files whose outputs exist (those that a power cut left short do not count)
     are passed over: a run that was interrupted is continued by doing it again. A file that kills its process fails alone.
