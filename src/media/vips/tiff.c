@@ -124,6 +124,22 @@ static bool is_whole_chroma(TIFF *tiff)
            TIFFGetFieldDefaulted(tiff, TIFFTAG_YCBCRSUBSAMPLING, &across, &down) && across == 1 && down == 1;
 }
 
+/* Palettes have 16 bits, which mostly are levels of 8 bits times 256 or 257. libvips takes the upper ones. */
+static bool has_fine_palette(TIFF *tiff, unsigned bits)
+{
+    uint16_t *colours[3];
+    bool is = false, any_wide = false;
+    if (field(tiff, TIFFTAG_PHOTOMETRIC) != PHOTOMETRIC_PALETTE || bits > 8 ||
+        !TIFFGetField(tiff, TIFFTAG_COLORMAP, &colours[0], &colours[1], &colours[2]))
+        return false;
+    for (unsigned i = 0; i < 3u << bits; i++) {
+        const unsigned value = colours[i >> bits][i & ((1u << bits) - 1)], low = value & 0xff;
+        any_wide = any_wide || value > 0xff;
+        is = is || (low != 0 && low != value >> 8);
+    }
+    return is && any_wide; /* else they are levels of 8 bits as they are */
+}
+
 bool tiff_look(int fd, unsigned page, struct tiff_facts *facts)
 {
     *facts = (struct tiff_facts){0};
@@ -144,6 +160,7 @@ bool tiff_look(int fd, unsigned page, struct tiff_facts *facts)
     count_extra(tiff, facts);
     const uint16_t photometric = field(tiff, TIFFTAG_PHOTOMETRIC);
     facts->chroma = is_whole_chroma(tiff);
+    facts->fine_palette = has_fine_palette(tiff, facts->bits);
     facts->log = photometric == PHOTOMETRIC_LOGL || photometric == PHOTOMETRIC_LOGLUV;
     facts->split = facts->samples > MOST_CHANNELS && facts->alpha == 0 && facts->direct;
     TIFFClose(tiff);

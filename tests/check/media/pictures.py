@@ -504,6 +504,31 @@ def test_signed_alpha_weighs_nothing():
         frame.check(pixels.dtype == np.int16 and (pixels[..., 3] == image[..., 3]).all(), "alpha stays")
 
 
+def write_palette(path, colours):
+    """A TIFF of 16x16 indices, each of 256 once; colours: 256 x 3 of 16 bits."""
+    values = np.asarray(colours, "<u2").T.tobytes()
+    tags = [(256, 3, 1, 16), (257, 3, 1, 16), (258, 3, 1, 8), (259, 3, 1, 1), (262, 3, 1, 3), (273, 4, 1, 8), (277, 3, 1, 1),
+            (278, 3, 1, 16), (279, 4, 1, 256), (320, 3, 768, 8 + 256)]
+    with open(path, "wb") as file:
+        file.write(struct.pack("<2sHI", b"II", 42, 8 + 256 + len(values)) + bytes(range(256)) + values)
+        file.write(struct.pack("<H", len(tags)) + b"".join(struct.pack("<HHII", *tag) for tag in tags) + bytes(4))
+
+
+def test_palettes_of_sixteen_bits_are_said_to_lose_them():
+    """Those of 8 bits, which writers multiply by 256 or 257, or do not, lose nothing."""
+    levels = np.random.default_rng(5).integers(0, 256, (256, 3))
+    fine = np.random.default_rng(6).integers(0, 65536, (256, 3))
+    with Here() as place:
+        for kind, colours, wanted in (("256", levels * 256, levels), ("257", levels * 257, levels), ("1", levels, levels),
+                                      ("fine", fine, fine >> 8)):
+            write_palette(place.path("in.tif"), colours)
+            said = place.run("apply", "box size=1", place.path("in.tif"), "-o", place.path("out.ppm")).stderr
+            frame.check(("16 bits, of which the upper 8 are read" in said) == (kind == "fine"), f"{kind}: {said}")
+            with open(place.path("out.ppm"), "rb") as file:
+                got = np.frombuffer(file.read()[-768:], "u1").reshape(256, 3)
+            frame.check(np.array_equal(got, wanted), f"{kind}: {got[:4]} instead of {wanted[:4]}")
+
+
 def test_what_is_converted_is_said_once():
     with Here() as place:
         names = [place.path(f"{i}.tif") for i in range(3)]
