@@ -57,11 +57,41 @@ static bool is_stopped(const struct video_input *input)
 
 /* ---- Packets ---- */
 
+static bool is_text(const AVStream *stream)
+{
+    const AVCodecDescriptor *codec = avcodec_descriptor_get(stream->codecpar->codec_id);
+    return codec && codec->props & AV_CODEC_PROP_TEXT_SUB;
+}
+
 /* Text that is still shown when frames begin at `pts`, in the time of its stream. */
 static bool is_still_shown(const AVStream *stream, const AVPacket *packet, int64_t pts)
 {
-    const AVCodecDescriptor *codec = avcodec_descriptor_get(stream->codecpar->codec_id);
-    return codec && codec->props & AV_CODEC_PROP_TEXT_SUB && packet->duration > pts - packet->pts;
+    return is_text(stream) && packet->duration > pts - packet->pts;
+}
+
+/* Where the last frame that is wanted ends: text comes long before that. Unless frames follow each other
+ * evenly, nobody knows it until then. */
+static int64_t expected_end(const struct video_input *input)
+{
+    const AVStream *stream = input->stream;
+    const uint64_t last = input->options.last;
+    if (input->end != AV_NOPTS_VALUE || last < input->frames || last > INT32_MAX ||
+        input->last_pts == AV_NOPTS_VALUE || stream->avg_frame_rate.num <= 0 ||
+        av_cmp_q(stream->avg_frame_rate, stream->r_frame_rate) != 0)
+        return input->end;
+    const int64_t frames = (int64_t)(last - input->frames + 1);
+    return input->last_pts + av_rescale_q(frames, av_inv_q(stream->avg_frame_rate), stream->time_base);
+}
+
+/* Text is shown no longer than the frames that are wanted. */
+static void end_text(const struct video_input *input, const AVStream *stream, AVPacket *packet)
+{
+    const int64_t end = is_text(stream) ? expected_end(input) : AV_NOPTS_VALUE;
+    if (end == AV_NOPTS_VALUE)
+        return;
+    const int64_t left = av_rescale_q(end, input->stream->time_base, stream->time_base) - packet->pts;
+    if (left > 0 && packet->duration > left)
+        packet->duration = left;
 }
 
 /* Drops what ends before the frames that are wanted can begin. */
@@ -100,6 +130,7 @@ static bool place_packet(const struct video_input *input, AVPacket *packet)
         packet->duration -= missed;
         packet->pts = packet->dts = shift;
     }
+    end_text(input, stream, packet);
     packet->pts -= shift;
     if (packet->dts != AV_NOPTS_VALUE)
         packet->dts -= shift;

@@ -620,6 +620,23 @@ def test_text_that_is_shown_at_a_cut_stays_as_long():
                         [["00:00:00,000 --> 00:00:01,500", "at the cut"], ["00:00:01,500 --> 00:00:02,500", "later"]], f"{out}: {shown}")
 
 
+def test_text_ends_with_the_frames():
+    """It is read before the frames that it is shown with, of which the last one ends at 2 s."""
+    with Here() as place:
+        with open(place.path("in.srt"), "w", encoding="utf-8") as file:
+            file.write("".join(f"{n}\n00:00:{begin},000 --> 00:00:{end},000\n{text}\n\n"
+                               for n, begin, end, text in ((1, "00", "01", "first"), (2, "01", "05", "at the cut"), (3, "03", "04", "later"))))
+        ffmpeg("-f", "lavfi", "-i", "testsrc2=size=96x64:rate=10:duration=6", "-i", place.path("in.srt"), "-pix_fmt", "yuv420p", "-c:v", "libx264",
+               "-bf", "3", "-c:s", "srt", place.path("in.mkv"))
+        for first, out in ("1", "out.mkv"), ("1", "out.mp4"), ("6", "late.mkv"), ("20", "one.mp4"):
+            begin = (int(first) - 1) / 10
+            place.run("apply", "epsilon threshold=0 radius=1", place.path("in.mkv"), "-o", place.path(out), "--frames", first + "-20")
+            shown = ffmpeg("-i", place.path(out), "-map", "0:s", "-f", "srt", "-").decode().split("\n\n")
+            wanted = [(from_, to, text) for from_, to, text in ((0, 1, "first"), (1, 2, "at the cut")) if to > begin]
+            wanted = [[f"00:00:{max(from_ - begin, 0):06.3f} --> 00:00:{to - begin:06.3f}".replace(".", ","), text] for from_, to, text in wanted]
+            frame.check([part.split("\n")[1:] for part in shown if part.strip()] == wanted, f"{out}: {shown}, not {wanted}")
+
+
 def read_video_sized(path, width, height):
     data = ffmpeg("-i", path, "-map", "0:v:0", "-f", "rawvideo", "-fps_mode", "passthrough", "-pix_fmt", "yuv420p", "-")
     return np.frombuffer(data, "u1").reshape(-1, width * height * 3 // 2)
