@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Arrays in and out: views of what the caller has, results as NumPy arrays where NumPy is installed."""
 
-from ._hone import Array, View
+from ._hone import Array, UsageError, View
 
 try:
     import numpy
@@ -19,8 +19,15 @@ def empty(shape, type_name):
     return numpy.empty(shape, _DTYPES[type_name])
 
 
+def _refuse_masked(array, role):
+    """What is under a mask would be filtered with the rest."""
+    if numpy is not None and isinstance(array, numpy.ma.MaskedArray) and numpy.ma.is_masked(array):
+        raise UsageError(f"{role}: it has masked elements, which filters do not leave out: pass image.filled(value)")
+
+
 def view(array, axes=None, role="image"):
     """(View, whether NumPy had to make an array of it). Lazy arrays, such as zarr's, have only __array__."""
+    _refuse_masked(array, role)
     try:
         return View(array, axes, False, role), False
     except TypeError:

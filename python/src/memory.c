@@ -105,6 +105,11 @@ static bool from_buffer(PyObject *object, bool writable, const char *role, struc
         } else if (writable && PyErr_ExceptionMatches(PyExc_ValueError)) {
             PyErr_Clear();
             errors_usage("%s: its memory is read-only, or its type has no buffer", role);
+        } else if (PyErr_ExceptionMatches(PyExc_ValueError)) { /* of NumPy, for times */
+            PyErr_Clear();
+            errors_usage("%s: its elements are of a type without a buffer; hone takes uint8, uint16, int16 "
+                         "and float32",
+                         role);
         }
         return false;
     }

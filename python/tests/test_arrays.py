@@ -185,10 +185,15 @@ def test_channels_come_and_go(gray, colour):
     (numpy.zeros((5, 6), ">u2"), "byte order"), (numpy.zeros((5, 6), "c8"), "uint8, uint16"),
     (numpy.zeros(6, "u1"), "reshape"), (numpy.zeros((9, 9, 9), "u1"), "axes='ZYX'"),
     (numpy.zeros((2, 9, 9, 3), "u1"), "axes="), (numpy.zeros((0, 4), "u1"), "each side"),
-    (numpy.zeros((5, 6), [("a", "u1"), ("b", "u1")]), "uint8, uint16")])
+    (numpy.zeros((5, 6), [("a", "u1"), ("b", "u1")]), "uint8, uint16"), (numpy.zeros((5, 6), "M8[s]"), "uint8, uint16"),
+    (numpy.ma.masked_less(numpy.arange(30).reshape(5, 6).astype("u1"), 9), "filled")])
 def test_wrong_arrays_get_advice(image, wanted):
     with pytest.raises(hone.UsageError, match=wanted):
         hone.box(image)
+
+
+def test_masks_without_masked_elements(gray):
+    assert numpy.array_equal(hone.box(numpy.ma.masked_array(gray), size=3), plain(gray))
 
 
 @pytest.mark.parametrize("axes, wanted", [
