@@ -144,6 +144,8 @@ void cli_warn(const struct common_options *common, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void cli_note(const struct common_options *common, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Whether stderr is a terminal on which a line can be written over: one of TERM=dumb has no cursor. */
+bool cli_on_terminal(void);
 /* That processes of a worker could not be killed; nothing where there are none. */
 void cli_warn_of_stuck(const struct common_options *common, int count);
 /* That another process tunes the device: said once in a process, unless --quiet. */

@@ -11,7 +11,6 @@
 
 #include <jansson.h>
 #include <stdio.h>
-#include <unistd.h>
 
 struct report {
     struct common_options common;
@@ -126,7 +125,7 @@ static int examine(struct report *report)
     hone_error error;
     if (guard_begin(&error))
         return cli_fail(&report->common, &error);
-    report->on_terminal = isatty(STDERR_FILENO) && !report->common.quiet;
+    report->on_terminal = cli_on_terminal() && !report->common.quiet;
     watch_driver(report, "looking for drivers");
     hone_status status = doctor_run(&request, &result, &error);
     guard_unwatch(&report->watch);

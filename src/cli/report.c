@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 bool cli_wants_json;
 static bool reported; /* --json has printed its report */
@@ -119,6 +120,12 @@ void cli_warn(const struct common_options *common, const char *format, ...)
     va_start(args, format);
     print_line("warning: ", format, args, "");
     va_end(args);
+}
+
+bool cli_on_terminal(void)
+{
+    const char *kind = getenv("TERM");
+    return isatty(STDERR_FILENO) && !(kind && strcmp(kind, "dumb") == 0);
 }
 
 void cli_warn_of_stuck(const struct common_options *common, int count)

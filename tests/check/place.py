@@ -89,10 +89,11 @@ class Place(frame.Folder):
             file.write(b"P5 %d %d 255\n" % (width, height) + bytes((x * 7 + x // 640) & 255 for x in range(width * height)))
         return name
 
-    def on_terminal(self, columns, *arguments):
+    def on_terminal(self, columns, *arguments, kind="xterm"):
         """What the command writes to a terminal of so many columns, as the lines that stood there one after the other."""
+        environment = {**self.environment, "TERM": kind}
         written = on_terminal(columns, lambda terminal: subprocess.Popen([os.path.join(frame.build(), "hone"), *arguments],
-                                                                         stdout=terminal, stderr=terminal, env=self.environment))
+                                                                         stdout=terminal, stderr=terminal, env=environment))
         return [line.replace("\033[K", "") for line in re.split("[\r\n]+", written)]
 
     def apply(self, chain="box", **changes):

@@ -21,7 +21,7 @@
 
 static bool shows_progress(const struct apply_options *options, size_t count)
 {
-    return count > 1 && !options->common.quiet && !options->common.verbose && isatty(STDERR_FILENO);
+    return count > 1 && !options->common.quiet && !options->common.verbose && cli_on_terminal();
 }
 
 static void clear_progress(const struct apply_options *options, size_t count)

@@ -14,17 +14,19 @@ enum { EVALUATIONS = 100 };
 
 static bool shows_progress(const struct common_options *common)
 {
-    return isatty(STDERR_FILENO) && !common->quiet && !common->verbose;
+    return cli_on_terminal() && !common->quiet && !common->verbose;
 }
 
 static void show_evaluation(void *context, int evaluation, int of, const char *configuration,
                             const struct measured *measured, double best_ms)
 {
-    char best[32];
+    char best[32], line[160];
     (void)measured;
     cli_best(best, best_ms);
+    snprintf(line, sizeof line, "tuning: %d of at most %d%s  %.60s", evaluation, of, best, configuration);
+    apply_fit_line(line, apply_columns(STDERR_FILENO));
     if (shows_progress(context))
-        fprintf(stderr, "\r\033[Ktuning: %d of at most %d%s  %.60s", evaluation, of, best, configuration);
+        fprintf(stderr, "\r\033[K%s", line);
 }
 
 static void show_waiting(void *context)

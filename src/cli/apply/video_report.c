@@ -40,7 +40,7 @@ void video_progress(const struct apply_options *options, const struct video_outc
     static _Thread_local uint64_t shown;
     const uint64_t now = clock_ns(), between = 200000000;
     struct text line = {0};
-    if (options->common.quiet || options->common.verbose || !isatty(STDERR_FILENO) || now - shown < between)
+    if (options->common.quiet || options->common.verbose || !cli_on_terminal() || now - shown < between)
         return;
     shown = now;
     const double rate = seconds > 0 ? (double)outcome->frames / seconds : 0;

@@ -20,7 +20,7 @@ void giant_show_progress(struct giant *g, bool last)
     const uint64_t now = clock_ns(), often = 200000000;
     struct tiles_state state;
     char line[256], left[32];
-    if (common->quiet || common->verbose || !isatty(STDERR_FILENO) || (!last && now - g->shown < often))
+    if (common->quiet || common->verbose || !cli_on_terminal() || (!last && now - g->shown < often))
         return;
     g->shown = now;
     tiles_get_state(g->tiles, &state);

@@ -20,7 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { QUICK = 20, NORMAL = 100, FULL = 500 };
 /* What --quick takes at most: for all cases, and for each of a few. */
@@ -343,7 +342,7 @@ static int run_tune(int argc, char **argv)
 {
     if (tune_wants_kernel(argc, argv))
         return tune_kernel(argc, argv);
-    struct tune_run run = {.on_terminal = isatty(STDERR_FILENO), .seed = TUNE_SEED};
+    struct tune_run run = {.on_terminal = cli_on_terminal(), .seed = TUNE_SEED};
     struct operands operands;
     enum parsed parsed = parse(&run, argc, argv, &operands);
     if (parsed != PARSED_GO)

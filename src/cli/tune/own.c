@@ -355,7 +355,7 @@ static enum parsed parse(struct kernel_run *run, int argc, char **argv, struct o
 
 int tune_kernel(int argc, char **argv)
 {
-    struct kernel_run run = {.on_terminal = isatty(STDERR_FILENO), .seed = TUNE_SEED};
+    struct kernel_run run = {.on_terminal = cli_on_terminal(), .seed = TUNE_SEED};
     struct operands operands;
     for (int i = 0; i < OWN_MAX_ARGUMENTS; i++)
         run.held[i].fd = -1;

@@ -298,6 +298,8 @@ def test_progress_fits_the_terminal_and_tells_the_time_left():
             frame.check(any(re.match(r"8 of 8, \d+ s left", line) for line in lines) or columns < 80, f"{lines}")
         quiet = place.run("apply", "box size=3", folder, "-o", place.path("out/")).stderr
         frame.check(re.fullmatch(r"hone: 8 written in [\d.]+ s\n", quiet), f"not on a terminal: {quiet}")
+        lines = place.on_terminal(80, "apply", "box size=3", folder, "-o", place.path("out/"), kind="dumb")
+        frame.check("8 written" in "".join(lines) and not any(re.match(r"\d of 8", line) for line in lines), f"without a cursor: {lines}")
 
 
 def test_temporary_files_of_killed_runs_are_removed():

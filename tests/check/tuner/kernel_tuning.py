@@ -569,7 +569,8 @@ def test_progress_tells_of_no_best_before_there_is_one():
     with Place() as place:
         place.write("trouble.cl", TROUBLE)
         terminal, end = os.openpty()
-        place.start("--kernel-file", "trouble.cl", "--param", "MODE=4,0", "--check", "none", stderr=end).communicate(timeout=100)
+        place.start("--kernel-file", "trouble.cl", "--param", "MODE=4,0", "--check", "none", stderr=end,
+                    env={**place.environment, "TERM": "xterm"}).communicate(timeout=100)
         os.close(end)
         said = read_all(terminal).decode().split("\r")
         os.close(terminal)
