@@ -19,15 +19,15 @@ def empty(shape, type_name):
     return numpy.empty(shape, _DTYPES[type_name])
 
 
-def _refuse_masked(array, role):
+def refuse_masked(array, role):
     """What is under a mask would be filtered with the rest."""
     if numpy is not None and isinstance(array, numpy.ma.MaskedArray) and numpy.ma.is_masked(array):
-        raise UsageError(f"{role}: it has masked elements, which filters do not leave out: pass image.filled(value)")
+        raise UsageError(f"{role}: it has masked elements, which would not be left out: pass array.filled(value)")
 
 
 def view(array, axes=None, role="image"):
     """(View, whether NumPy had to make an array of it). Lazy arrays, such as zarr's, have only __array__."""
-    _refuse_masked(array, role)
+    refuse_masked(array, role)
     try:
         return View(array, axes, False, role), False
     except TypeError:

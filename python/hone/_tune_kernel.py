@@ -5,10 +5,12 @@ import json
 import numbers
 import os
 import re
+import sys
 import tempfile
 
+from ._arrays import refuse_masked
 from ._command import device_option, options, run
-from ._hone import UsageError
+from ._hone import FileError, UsageError
 from ._text import is_truth
 
 _LETTERS = {"b": "s8", "B": "u8", "h": "s16", "H": "u16", "i": "s32", "I": "u32", "f": "f32", "d": "f64", "e": "f16"}
@@ -17,14 +19,30 @@ _SCALARS = {"int8": "char", "uint8": "uchar", "int16": "short", "uint16": "ushor
 _BLOCKS = ("block_size_x", "block_size_y", "block_size_z")
 
 
-def _element(memory):
+def _element(memory, role):
     """The name that the tuner has for the elements of a buffer."""
-    letter = memory.format.lstrip("@=<|")
-    if letter in "lLqQ":
+    swapped = ">!" if sys.byteorder == "little" else "<"
+    if memory.format[0] in swapped and memory.itemsize > 1:
+        raise UsageError(f"{role}: its numbers are in the other byte order; convert them: "
+                         "array.astype(array.dtype.newbyteorder('='))")
+    letter = memory.format.lstrip("@=<>!|")
+    if letter and letter in "lLqQ":
         return ("s" if letter in "lq" else "u") + str(8 * memory.itemsize)
     if letter not in _LETTERS:
-        raise UsageError(f"arguments: elements with the format {memory.format!r} are none of the tuner's types")
+        raise UsageError(f"{role}: elements with the format {memory.format!r} are none of the tuner's types: {', '.join(_SCALARS)}")
     return _LETTERS[letter]
+
+
+def _array(value, role):
+    """(memory, the tuner's name for its elements) of an array."""
+    refuse_masked(value, role)
+    try:
+        memory = memoryview(value)
+    except TypeError:
+        raise TypeError(f"{role}: {type(value)} has no buffer; pass an array, such as numpy.asarray(...) gives") from None
+    if memory.nbytes == 0:
+        raise UsageError(f"{role}: the array is empty")
+    return memory, _element(memory, role)
 
 
 def _number(value):
@@ -45,16 +63,19 @@ def _argument(value, index, folder):
         return f"int:{_number(int(value))}"
     if isinstance(value, numbers.Real):
         return f"float:{float(value)!r}"
-    memory = memoryview(value)
+    memory, element = _array(value, f"arguments[{index}]")
     place = os.path.join(folder, f"argument-{index}.bin")
     with open(place, "wb") as file:
         file.write(memory.tobytes())
-    return f"inout:{_element(memory)}:{place}"
+    return f"inout:{element}:{place}"
 
 
 def _values(name, values):
     """The values of a parameter, by the words that the tuner has for them."""
-    values = [values] if isinstance(values, str) else list(values)
+    try:
+        values = [values] if isinstance(values, str) else list(values)
+    except TypeError:
+        raise UsageError(f"tune_params: {name} is {values!r}; pass the values to try, such as [16, 32, 64]") from None
     if not values:
         raise UsageError(f"tune_params: {name} has no values")
     values = [value.item() if hasattr(value, "item") else value for value in values]
@@ -77,9 +98,9 @@ def _divisor(names):
 
 def _geometry(problem_size, params, divisors, blocks):
     """(--global, --local): as many groups as the problem divided by the divisors (by default the group's sides) takes."""
-    sizes = [problem_size] if isinstance(problem_size, (str, numbers.Integral)) else list(problem_size)
-    if not 1 <= len(sizes) <= 3:
-        raise UsageError("problem_size must be one to three numbers or expressions")
+    sizes = [problem_size] if isinstance(problem_size, (str, numbers.Number)) else list(problem_size)
+    if not 1 <= len(sizes) <= 3 or not all(isinstance(size, (str, numbers.Integral)) for size in sizes):
+        raise UsageError(f"problem_size is {problem_size!r}, and must be one to three whole numbers or expressions")
     sides = [name if name in params else "1" for name in blocks[:len(sizes)]]
     groups = []
     for size, side, divisor in zip(sizes, sides, divisors):
@@ -92,6 +113,8 @@ def _source(kernel_source, folder):
     """The file of the source: a text with a kernel, or the name of a file."""
     text = os.fspath(kernel_source)
     if "\n" not in text and "{" not in text:
+        if not os.path.isfile(text):
+            raise FileError(f"kernel_source: {text!r} is neither a file nor the text of a kernel")
         return os.path.abspath(text)
     place = os.path.join(folder, "kernel.cl")
     with open(place, "w", encoding="utf-8") as file:
@@ -99,15 +122,28 @@ def _source(kernel_source, folder):
     return place
 
 
-def _checks(answer, folder):
+def _check_answer(answer, element, argument, index):
+    """Of the type and the size of its argument, where that is an array."""
+    if isinstance(argument, str) or not hasattr(argument, "__len__"):
+        return
+    wanted, of_argument = _array(argument, f"arguments[{index}]")
+    if (element, answer.nbytes) != (of_argument, wanted.nbytes):
+        raise UsageError(f"answer[{index}]: it has {answer.nbytes // answer.itemsize} elements of {element}, and arguments[{index}] "
+                         f"{wanted.nbytes // wanted.itemsize} of {of_argument}")
+
+
+def _checks(answer, arguments, folder):
     """--check for each output: arrays where there is an answer."""
     found = []
     for index, value in enumerate(answer):
         if value is None:
             continue
+        memory, element = _array(value, f"answer[{index}]")
+        if index < len(arguments):
+            _check_answer(memory, element, arguments[index], index)
         place = os.path.join(folder, f"answer-{index}.bin")
         with open(place, "wb") as file:
-            file.write(memoryview(value).tobytes())
+            file.write(memory.tobytes())
         found.append(place)
     return found
 
@@ -188,7 +224,7 @@ def tune_kernel(kernel_name, kernel_source, problem_size, arguments, tune_params
         for option, values in (("--param", [f"{name}={','.join(words)}" for name, words in params.items()]), ("--arg", texts),
                                ("--restrict", [_expression(one) for one in restrictions]),
                                ("--define", [f"{name}={value}" for name, value in (defines or {}).items()]),
-                               ("--check", _checks(answer or (), folder))):
+                               ("--check", _checks(answer or (), arguments, folder))):
             for value in values:
                 words += [option, value]
         compiler_options = compiler_options if isinstance(compiler_options, str) else " ".join(compiler_options)

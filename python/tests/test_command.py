@@ -110,8 +110,34 @@ def test_tune_kernel_refuses(random):
         hone.tune_kernel("vadd", VADD, 64, [a, a, a, 64], {"PER": []})
     with pytest.raises(hone.UsageError, match="problem_size"):
         hone.tune_kernel("vadd", VADD, (1, 2, 3, 4), [a, a, a, 64], {"PER": [1, 2]})
+    with pytest.raises(hone.UsageError, match="problem_size is 64.0"):
+        hone.tune_kernel("vadd", VADD, 64.0, [a, a, a, 64], {"PER": [1, 2]})
+    with pytest.raises(hone.UsageError, match="PER is 2; pass the values"):
+        hone.tune_kernel("vadd", VADD, 64, [a, a, a, 64], {"PER": 2})
+    with pytest.raises(hone.FileError, match="no-such-file"):
+        hone.tune_kernel("vadd", "no-such-file.cl", 64, [a, a, a, 64], {"PER": [1, 2]})
     with pytest.raises(hone.UsageError):
         hone.tune_kernel("no_such_kernel", VADD, 64, [a, a, a, 64], {"PER": [1, 2], "WRONG": [0]})
+
+
+@pytest.mark.parametrize("change, error, wanted", [
+    (lambda a: a.astype(">f4"), hone.UsageError, r"arguments\[1\]: .* byte order"), (list, TypeError, r"arguments\[1\]: .* no buffer"),
+    (lambda a: a[:0], hone.UsageError, r"arguments\[1\]: the array is empty"),
+    (lambda a: a.astype("c8"), hone.UsageError, r"arguments\[1\]: .*float32"),
+    (lambda a: numpy.ma.masked_less(a, 0.5), hone.UsageError, r"arguments\[1\]: .*filled")])
+def test_tune_kernel_names_wrong_arrays(random, change, error, wanted):
+    a = random.random(64, dtype=numpy.float32)
+    with pytest.raises(error, match=wanted):
+        hone.tune_kernel("vadd", VADD, 64, [a.copy(), change(a), a, 64], {"PER": [1, 2]})
+
+
+def test_tune_kernel_takes_answers_of_its_outputs_alone(random):
+    """Of another type or size they would be read as if they were of the output's."""
+    a = random.random(64, dtype=numpy.float32)
+    for answer, wanted in ((2 * a.astype("f8"), "64 elements of f64, and arguments.0. 64 of f32"), (a[:9], "9 elements of f32"),
+                           ((2 * a).astype(">f4"), "answer.0.: .*byte order")):
+        with pytest.raises(hone.UsageError, match=wanted):
+            hone.tune_kernel("vadd", VADD, 64, [a.copy(), a, a, 64], {"PER": [1, 2], "WRONG": [0]}, answer=[answer, None, None, None])
 
 
 def test_the_module_is_the_command():
