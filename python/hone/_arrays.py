@@ -12,6 +12,17 @@ _NAMES = {"u8": "uint8", "u16": "uint16", "s16": "int16", "f32": "float32", "u32
 _DTYPES = {} if numpy is None else {name: numpy.dtype(dtype) for name, dtype in _NAMES.items()}
 
 
+def type_name(wanted):
+    """hone's name of a type that is named so, or as NumPy names it ('uint8', numpy.uint8, a dtype); else what was given."""
+    if isinstance(wanted, str) and wanted in _NAMES:
+        return wanted
+    try:
+        name = wanted if numpy is None else numpy.dtype(wanted).name
+    except TypeError:
+        name = wanted
+    return next((ours for ours, theirs in _NAMES.items() if theirs == name), str(name))
+
+
 def empty(shape, type_name):
     """A new array of one of hone's types: NumPy's, else hone.Array."""
     if numpy is None:

@@ -9,6 +9,7 @@ import signal
 import subprocess
 
 from . import _hone
+from ._arrays import type_name
 
 _CLASSES = {"HONE_ERROR_USAGE": _hone.UsageError, "HONE_ERROR_IO": _hone.FileError,
             "HONE_ERROR_NO_DEVICE": _hone.NoDeviceError, "HONE_ERROR_DEVICE": _hone.DeviceError,
@@ -64,16 +65,16 @@ def run(arguments, accepted=(0,)):
 
 
 def options(names):
-    """Keyword arguments as options: size=(640, 480), quick=True, budget='60s'."""
+    """Keyword arguments as options: size=(640, 480), variant=['direct', 'tile'], quick=True, budget='60s'."""
     words = []
     for name, value in names.items():
         if value is None or value is False:
             continue
         words.append("--" + name.replace("_", "-"))
-        if isinstance(value, (tuple, list)):
-            words.append("x".join(str(number) for number in value))
-        elif value is not True:
+        if value is not True and (isinstance(value, str) or not hasattr(value, "__iter__")):
             words.append(str(value))
+        elif value is not True:
+            words.append(("x" if name == "size" else ",").join(str(one) for one in value))
     return words
 
 
@@ -88,11 +89,12 @@ def tune(*filters, size=None, format=None, channels=None, budget=None, quick=Fal
     """Measures the variants of filters on a device and remembers the best: `hone tune`.
 
     filters: names, or filters with parameters ('box size=31'); none: all. size: (width, height). format: 'u8', 'u16', 's16'
-    or 'f32'. budget: '60s', '5m'. Plans made from now on use the results.
+    or 'f32', or a type of NumPy's. budget: '60s', '5m'. variant: these variants alone, a name or several. Plans made from now
+    on use the results.
     Returns a list of dictionaries, one for each case, such as pandas.DataFrame takes.
     """
-    names = {"size": size, "format": format, "channels": channels, "budget": budget, "quick": quick, "full": full,
-             "evaluations": evaluations, "variant": variant, "fresh": fresh, "seed": seed}
+    names = {"size": size, "format": None if format is None else type_name(format), "channels": channels, "budget": budget,
+             "quick": quick, "full": full, "evaluations": evaluations, "variant": variant, "fresh": fresh, "seed": seed}
     report = run(["tune", *filters, *options(names), *device_option(device)], accepted=(0, 1))
     return report if isinstance(report, list) else [report]
 

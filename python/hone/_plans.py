@@ -8,7 +8,7 @@ import stat
 import threading
 
 from . import _hone
-from ._arrays import empty, view, writable
+from ._arrays import empty, type_name, view, writable
 from ._hone import Device, UsageError
 from ._report import Report, keep
 from ._text import argument_name, assignment, quoted, value_text
@@ -189,7 +189,8 @@ class Plan:
     """A chain prepared for one device and one format: kernels built, memory allocated.
 
     Plan(chain, like=image, device=None, ...): `like` is an array of the format to come (only its shape and type
-    count), or (shape, type) such as ((1080, 1920, 3), 'u8'). Call the plan with an image: plan(image, out=None).
+    count), or (shape, type) such as ((1080, 1920, 3), 'u8') or (array.shape, array.dtype). Call the plan with an image:
+    plan(image, out=None).
 
     chain: 'filter name=value ... | filter ...'.
     axes: letters of the axes, such as 'ZYX', as in hone.apply.
@@ -261,12 +262,13 @@ class Plan:
 class _Format:
     """An array of a shape and a type without the memory for it: every element is the same one."""
 
-    def __init__(self, shape, type_name):
+    def __init__(self, shape, kind):
         if any(length < 0 for length in shape):
             raise UsageError(f"like: no image has the shape {shape}")
-        self._element = _hone.Array((1, 1), type_name)
+        kind = type_name(kind)
+        self._element = _hone.Array((1, 1), kind)
         address = view(self._element)[0].address
-        letter = {"u": "u", "s": "i", "f": "f"}[type_name[0]]
+        letter = {"u": "u", "s": "i", "f": "f"}[kind[0]]
         self.__array_interface__ = {"shape": shape, "strides": (0,) * len(shape), "data": (address, True), "version": 3,
                                     "typestr": f"={letter}{memoryview(self._element).itemsize}"}
 

@@ -47,6 +47,15 @@ def test_tune():
         hone.tune("no-such-filter")
 
 
+def test_tune_takes_what_numpy_has():
+    for kind in ("uint16", numpy.uint16, numpy.dtype(">u2")):
+        [case] = hone.tune("transpose", size=numpy.array([64, 48]), format=kind, channels=1, evaluations=2, variant=["vectors", "naive"])
+        assert (case["case"]["type"], case["case"]["width"], case["case"]["height"]) == ("u16", 64, 48)
+        assert {one["variant"] for one in case["ranked"]} <= {"vectors", "naive"}
+    with pytest.raises(hone.UsageError, match="float64"):
+        hone.tune("transpose", size=(64, 48), format="float64")
+
+
 def test_tune_kernel(random, tmp_path):
     a, b = random.random((2, 4000), dtype=numpy.float32)
     c = numpy.zeros_like(a)

@@ -22,6 +22,13 @@ def test_like_without_an_array(gray):
     assert numpy.array_equal(hone.Plan("box", ((61, 83), "u8"))(gray), hone.box(gray))
 
 
+@pytest.mark.parametrize("kind", ["u2", "uint16", "u16", numpy.uint16, numpy.dtype("u2")])
+def test_like_takes_types_of_numpy(gray, kind):
+    wide = gray.astype("u2")
+    plan = hone.Plan("box size=3", like=(wide.shape, kind))
+    assert numpy.array_equal(plan(wide), hone.box(wide, size=3))
+
+
 def test_like_takes_no_memory():
     assert hone.Plan("box", ((30000, 30000), "f32")).output == (30000, 30000, "f32", 1)
 
