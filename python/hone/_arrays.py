@@ -37,14 +37,16 @@ def refuse_masked(array, role):
 
 
 def view(array, axes=None, role="image"):
-    """(View, whether NumPy had to make an array of it). Lazy arrays, such as zarr's, have only __array__."""
+    """(View, whether NumPy had to make an array of it). Lazy arrays, such as zarr's, have only __array__; as they are copied
+    anyway, they may have the other byte order."""
     refuse_masked(array, role)
     try:
         return View(array, axes, False, role), False
     except TypeError:
         if numpy is None or not hasattr(array, "__array__"):
             raise
-    return View(numpy.asarray(array), axes, False, role), True
+    made = numpy.asarray(array)
+    return View(made.astype(made.dtype.newbyteorder("="), copy=False), axes, False, role), True
 
 
 def writable(array, axes):

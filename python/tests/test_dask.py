@@ -138,8 +138,41 @@ def test_tiff_on_other_machines(tmp_path, random, shape, axes, options):
     numpy.testing.assert_array_equal(again.compute(scheduler="threads"), hone.apply("box size=3", image, axes=axes))
 
 
+@pytest.mark.parametrize("chain", ["box size=3", "integral", "histogram", "transpose", "add other=@", "gray"])
+def test_the_other_byte_order(random, tmp_path, chain):
+    """As OME-Zarr and TIFF may have it."""
+    image, other = random.integers(0, 65536, (2, 30, 40) + (3,) * (chain == "gray"), dtype="u2")
+    others = [other] * ("other" in chain)
+    chain = chain.replace(" other=@", "")
+    lazy = [da.from_array(one.astype(">u2"), chunks=(11, 13, 3)[:one.ndim]) for one in [image, *others]]
+    result = hone.dask.apply(chain, *lazy)
+    assert result.dtype.isnative
+    numpy.testing.assert_array_equal(result.compute(scheduler="threads"), hone.apply(chain, image, *others))
+
+
+def test_zarr_of_the_other_byte_order(random, tmp_path):
+    zarr = pytest.importorskip("zarr")
+    image = random.integers(0, 65536, (30, 40), dtype="u2")
+    stored = zarr.open(str(tmp_path / "in.zarr"), mode="w", shape=image.shape, chunks=(16, 16), dtype=">u2")
+    stored[:] = image
+    lazy, axes = hone.dask.open(tmp_path / "in.zarr")
+    wanted = hone.box(image, size=3)
+    numpy.testing.assert_array_equal(hone.dask.apply("box size=3", lazy, axes=axes).compute(scheduler="threads"), wanted)
+    numpy.testing.assert_array_equal(hone.box(stored, size=3), wanted)
+
+
+def test_numpy_arrays_are_saved(gray, tmp_path):
+    pytest.importorskip("zarr")
+    hone.dask.save(gray, tmp_path / "out.zarr")
+    numpy.testing.assert_array_equal(hone.dask.open(tmp_path / "out.zarr")[0].compute(scheduler="threads"), gray)
+
+
 def test_what_cannot_be_opened_is_told(tmp_path):
     pytest.importorskip("tifffile")
+    pytest.importorskip("zarr")
+    (tmp_path / "empty.zarr").mkdir()
+    with pytest.raises(hone.FileError, match="empty.zarr' is no Zarr"):
+        hone.dask.open(tmp_path / "empty.zarr")
     (tmp_path / "no.tif").write_bytes(b"no TIFF")
     with pytest.raises(hone.FileError, match="cannot be read"):
         hone.dask.open(tmp_path / "no.tif")

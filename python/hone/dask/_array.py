@@ -242,8 +242,13 @@ def _loaded(sources):
             _changed.notify_all()
 
 
+def _native(block):
+    """In the byte order of this machine: OME-Zarr and TIFF often have the other one."""
+    return block if block.dtype.isnative else block.astype(block.dtype.newbyteorder("="))
+
+
 def _block(block, *rest):
     """One block, on a worker."""
     *others, text, axes, run = rest
     with _loaded(run.sources) if run.sources else contextlib.nullcontext():
-        return apply_here(text, block, *others, axes=axes, device=device_here(run.device), reproducible=run.reproducible)
+        return apply_here(text, _native(block), *map(_native, others), axes=axes, device=device_here(run.device), reproducible=run.reproducible)

@@ -53,10 +53,17 @@ def _ome(group, path):
     return array, "".join(names).upper()
 
 
+def _open_zarr(path):
+    try:
+        return _zarr().open(path, mode="r")
+    except (FileNotFoundError, KeyError, ValueError) as error:
+        raise FileError(f"'{path}' is no Zarr array or group that could be read: {error}") from error
+
+
 def open(path):  # pylint: disable=redefined-builtin
     """(array, axes) of an OME-Zarr, a Zarr array (axes None: as hone.apply guesses) or a TIFF; nothing is read yet."""
     if os.path.isdir(path):
-        found = _zarr().open(os.fspath(path), mode="r")
+        found = _open_zarr(os.fspath(path))
         array, axes = _ome(found, path) if hasattr(found, "groups") else (found, None)
         return da.from_zarr(array), axes
     tiff = _Tiff(os.path.abspath(os.fspath(path)))
@@ -119,7 +126,7 @@ def _write_zarr(array, folder, axes):
 def save(array, path, axes=None):
     """Computes the array and writes it as OME-Zarr (.zarr) or TIFF (.tif): `path` appears when all of it is there, or not at
     all. What exists is not replaced."""
-    path = os.fspath(path).rstrip("/")
+    path, array = os.fspath(path).rstrip("/"), da.asarray(array)
     axes = axes or ("YXC"[:array.ndim] if array.ndim <= 3 else None)
     if os.path.lexists(path):
         raise FileError(f"'{path}' exists; remove it, or name another output")
