@@ -139,7 +139,7 @@ static hone_status check_kind(const struct media_input *input, const struct stat
     if (!S_ISREG(info->st_mode))
         return media_bad(input, error,
                          S_ISFIFO(info->st_mode) || S_ISSOCK(info->st_mode)
-                             ? " is a pipe, and pipes are read as the only input"
+                             ? " is a pipe, which hone apply reads as its only input"
                              : " is not a regular file: devices cannot be read");
     if (info->st_size == 0)
         return media_bad(input, error, "the file is empty");
@@ -264,6 +264,8 @@ static hone_status open_image(struct media_input **out, struct media_input *inpu
     const unsigned most_counted = 4096; /* by libvips, in a GIF */
     hone_status status = find_reader(input, error);
     THEN(status, open_pages(input, error));
+    if (status == HONE_ERROR_IO && !input->no_path && video_is_name(input->path))
+        status = media_bad(input, error, " is a video by its name, and an image is needed here");
     if (status) {
         media_close(&input);
         return status;

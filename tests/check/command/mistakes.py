@@ -155,6 +155,23 @@ def test_a_seed_is_a_number():
                 frame.check("--seed" in said, f"{what} {given}: {said}")
 
 
+def test_videos_and_pipes_are_no_images():
+    with Place() as place:
+        picture = place.picture()
+        for name in ("in.mkv", "in.y4m"):
+            with open(place.path(name), "wb") as file:
+                file.write(b"\x1a\x45\xdf\xa3" * 99)
+        os.mkfifo(place.path("fifo"))
+        for command in (("compare", picture), ("profile", "box"), ("apply", f"add image={place.path('in.mkv')}", picture, "-o", place.path("o.pgm"))):
+            words = command if "apply" in command else (*command, place.path("in.y4m"))
+            said = place.run(*words, status=3).stderr
+            frame.check("is a video by its name, and an image is needed" in said, f"{words}: {said}")
+        said = place.run("compare", picture, place.path("fifo"), status=3).stderr
+        frame.check("is a pipe, which hone apply reads as its only input" in said, said)
+        os.rename(picture, place.path("picture.mkv"))
+        place.run("compare", place.path("picture.mkv"), place.path("picture.mkv"))
+
+
 def test_help_is_a_command_too():
     with Place() as place:
         commands = re.findall(r"^  (\w+)", place.run("help").stdout.split("commands:")[1].split("\n\n")[0], re.M)
