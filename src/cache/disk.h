@@ -39,7 +39,7 @@ hone_status disk_open(struct disk *disk, hone_error *error);
 void disk_close(struct disk *disk);
 
 /* Waits for the lock over building (at most two minutes: whoever holds it longer hangs, and we go on
- * without). */
+ * without). False: errno says why. */
 bool disk_lock(struct disk *disk);
 void disk_unlock(struct disk *disk);
 /* The same for an open folder: a descriptor to be closed, or -1. */

@@ -13,6 +13,7 @@
 #include "cl/selftest.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -178,14 +179,19 @@ static hone_status clean(bool all, hone_cache_removed *removed, hone_error *erro
 {
     struct disk disk;
     TRY(disk_open(&disk, error));
-    bool locked = disk_lock(&disk);
+    const bool locked = disk_lock(&disk);
+    const int code = errno;
     DIR *names = locked ? file_list_folder(disk.folder, ".") : NULL;
     for (struct dirent *entry; names && (entry = readdir(names));)
         remove_file(&disk, entry->d_name, all, removed);
     if (names)
         closedir(names);
     disk_close(&disk);
-    return locked ? HONE_OK : error_io(error, "another process has been building programs for minutes");
+    if (locked)
+        return HONE_OK;
+    return code == EWOULDBLOCK
+               ? error_io(error, "another process has been building programs for minutes")
+               : error_io(error, "the lock of the compiled programs cannot be taken: %s", strerror(code));
 }
 
 hone_status hone_cache_repair(hone_cache_removed *removed, hone_error *error)

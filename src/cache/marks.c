@@ -24,8 +24,10 @@ int disk_wait_for_lock(int folder)
     const struct timespec pause = {0, 5000000};
     int lock = openat(folder, PROGRAM_LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     while (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) != 0) {
-        if ((errno != EWOULDBLOCK && errno != EINTR) || clock_ns() - start > patience) {
+        const int code = errno;
+        if ((code != EWOULDBLOCK && code != EINTR) || clock_ns() - start > patience) {
             close(lock);
+            errno = code;
             return -1;
         }
         nanosleep(&pause, NULL);

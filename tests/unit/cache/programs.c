@@ -558,6 +558,20 @@ TEST(clearing_the_invalid_ones)
     CHECK(!support_exists(entry));
 }
 
+TEST(a_lock_that_cannot_be_taken_is_told)
+{
+    begin();
+    warm("box");
+    char lock[PATH_MAX];
+    hone_error error;
+    snprintf(lock, sizeof lock, "%s/lock", programs_path());
+    REQUIRE(unlink(lock) == 0 && mkdir(lock, 0700) == 0);
+    CHECK_STATUS(hone_cache_clear(NULL, &error), HONE_ERROR_IO);
+    CHECK_HAS(error.message, "cannot be taken: Is a directory");
+    REQUIRE(rmdir(lock) == 0);
+    CHECK_STATUS(hone_cache_clear(NULL, &error), HONE_OK);
+}
+
 TEST(an_empty_cache_is_an_empty_list)
 {
     begin();
