@@ -161,6 +161,42 @@ def test_zarr_of_the_other_byte_order(random, tmp_path):
     numpy.testing.assert_array_equal(hone.box(stored, size=3), wanted)
 
 
+@pytest.fixture
+def measured(tmp_path, random):
+    """An OME-Zarr that tells how large its pixels are, in two steps."""
+    zarr = pytest.importorskip("zarr")
+    hone.dask.save(da.from_array(random.integers(0, 256, (2, 30, 40), dtype="u1"), chunks=16), tmp_path / "in.zarr", "ZYX")
+    group = zarr.open_group(str(tmp_path / "in.zarr"), mode="r+")
+    scales = group.attrs["multiscales"]
+    scales[0]["axes"] = [{"name": name, "type": "space", "unit": "micrometer"} for name in "zyx"]
+    scales[0]["datasets"][0]["coordinateTransformations"] = [{"type": "scale", "scale": [2.0, 0.25, 0.5]}]
+    scales[0]["coordinateTransformations"] = [{"type": "scale", "scale": [1.0, 2.0, 2.0]}]
+    group.attrs["multiscales"] = scales
+    return tmp_path / "in.zarr"
+
+
+def test_sizes_of_pixels_stay(measured, tmp_path):
+    wanted = {"Z": (2.0, "micrometer"), "Y": (0.5, "micrometer"), "X": (1.0, "micrometer")}
+    assert hone.dask.pixels_of(measured) == wanted
+    array, axes = hone.dask.open(measured)
+    hone.dask.save(array, tmp_path / "out.zarr", axes, pixels=wanted)
+    assert hone.dask.pixels_of(tmp_path / "out.zarr") == wanted
+    hone.dask.save(array, tmp_path / "plain.zarr", axes)
+    assert hone.dask.pixels_of(tmp_path / "plain.zarr") == {letter: (1.0, None) for letter in "ZYX"}
+    for broken in ([{"datasets": []}], [{"datasets": [{"path": "0", "coordinateTransformations": 5}]}], []):
+        sys.modules["zarr"].open_group(str(tmp_path / "plain.zarr"), mode="r+").attrs["multiscales"] = broken
+        assert hone.dask.pixels_of(tmp_path / "plain.zarr") == {}
+
+
+def test_the_command_keeps_sizes_of_pixels(cluster, measured, tmp_path):
+    for number, (chain, y, x) in enumerate((("box size=3", 0.5, 1), ("box size=3 | transpose", 1, 0.5), ("histogram", 1, 1))):
+        command = [sys.executable, "-m", "hone.dask", "apply", chain, "in.zarr", "-o", f"{number}.zarr", "--scheduler",
+                   cluster.scheduler.address]
+        subprocess.run(command, check=True, cwd=tmp_path, timeout=200)
+        pixels = hone.dask.pixels_of(tmp_path / f"{number}.zarr")
+        assert (pixels["Y"][0], pixels["X"][0]) == (y, x), chain
+
+
 def test_numpy_arrays_are_saved(gray, tmp_path):
     pytest.importorskip("zarr")
     hone.dask.save(gray, tmp_path / "out.zarr")

@@ -16,6 +16,6 @@ except ImportError as error:
     raise ImportError("hone.dask needs Dask and NumPy: pip install 'hone[dask]'") from error
 
 from ._array import apply
-from ._files import Skipped, apply_files, open, save  # pylint: disable=redefined-builtin
+from ._files import Skipped, apply_files, open, pixels_of, save  # pylint: disable=redefined-builtin
 
-__all__ = ["Skipped", "apply", "apply_files", "open", "save"]
+__all__ = ["Skipped", "apply", "apply_files", "open", "pixels_of", "save"]

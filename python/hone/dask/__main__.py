@@ -7,7 +7,7 @@ import sys
 from distributed import Client, LocalCluster
 
 from .. import Error, FileError
-from . import Skipped, apply, apply_files, open, save  # pylint: disable=redefined-builtin
+from . import Skipped, apply, apply_files, open, pixels_of, save  # pylint: disable=redefined-builtin
 from ._array import steps_of
 
 
@@ -68,11 +68,22 @@ def _files(arguments, client):
     return 3 if failed else 0
 
 
+def _pixels(arguments):
+    """Of the result: those of the input, turned as it is. Bins of a histogram have none."""
+    pixels = pixels_of(arguments.input)
+    names = [step.split()[0] for step in steps_of(arguments.chain) if step]
+    if "histogram" in names:
+        return {}
+    if names.count("transpose") % 2 and "X" in pixels and "Y" in pixels:
+        pixels["X"], pixels["Y"] = pixels["Y"], pixels["X"]
+    return pixels
+
+
 def _array(arguments):
     array, axes = open(arguments.input)
     result, axes = apply(arguments.chain, array, axes=arguments.axes or axes, device=arguments.device,
                          filters=_filters(arguments), with_axes=True)
-    save(result, arguments.output, axes)
+    save(result, arguments.output, axes, pixels=_pixels(arguments))
     return 0
 
 

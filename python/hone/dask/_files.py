@@ -53,6 +53,27 @@ def _ome(group, path):
     return array, "".join(names).upper()
 
 
+def _pixels(scales):
+    steps = [*scales.get("coordinateTransformations", []), *scales["datasets"][0].get("coordinateTransformations", [])]
+    axes = [axis if isinstance(axis, dict) else {"name": axis} for axis in scales.get("axes", "tczyx")]
+    sizes = [1.0] * len(axes)
+    for step in steps:
+        if step.get("type") == "scale" and len(step["scale"]) == len(axes):
+            sizes = [size * float(factor) for size, factor in zip(sizes, step["scale"])]
+    return {axis["name"].upper(): (size, axis.get("unit")) for axis, size in zip(axes, sizes)}
+
+
+def pixels_of(path):
+    """{letter: (size, unit or None)} of the pixels of an OME-Zarr's first image; {} where nothing tells."""
+    found = _open_zarr(path) if os.path.isdir(path) else None
+    if not hasattr(found, "groups") or "multiscales" not in found.attrs:
+        return {}
+    try:
+        return _pixels(found.attrs["multiscales"][0])
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):  # what is no OME-Zarr tells nothing
+        return {}
+
+
 def _open_zarr(path):
     try:
         return _zarr().open(path, mode="r")
@@ -108,13 +129,18 @@ def _write_tiff(array, path, axes):
                         metadata={"axes": axes.replace("XC", "XS") if channels > 1 else axes})
 
 
-def _write_zarr(array, folder, axes):
+def _axis(letter, unit):
+    kind = {"T": "time", "C": "channel"}.get(letter, "space")
+    return {"name": letter.lower(), "type": kind, **({"unit": unit} if unit else {})}
+
+
+def _write_zarr(array, folder, axes, pixels):
     zarr = _zarr()
     newer = int(zarr.__version__.split(".")[0]) >= 3
     array = array.rechunk(tuple(max(sizes) for sizes in array.chunks))  # Zarr's chunks have one size
     group = zarr.open_group(folder, mode="w", **({"zarr_format": 2} if newer else {}))
-    names = [{"name": letter.lower(), "type": {"T": "time", "C": "channel"}.get(letter, "space")} for letter in axes]
-    scale = [{"type": "scale", "scale": [1.0] * array.ndim}]
+    names = [_axis(letter, pixels.get(letter, (1, None))[1]) for letter in axes]
+    scale = [{"type": "scale", "scale": [float(pixels.get(letter, (1, None))[0]) for letter in axes]}]
     group.attrs["multiscales"] = [{"version": "0.4", "axes": names,
                                    "datasets": [{"path": "0", "coordinateTransformations": scale}]}]
     form = {"shape": array.shape, "chunks": array.chunksize, "dtype": array.dtype}
@@ -123,9 +149,12 @@ def _write_zarr(array, folder, axes):
     compute(da.store(array, target, lock=False, compute=False))
 
 
-def save(array, path, axes=None):
+def save(array, path, axes=None, *, pixels=None):
     """Computes the array and writes it as OME-Zarr (.zarr) or TIFF (.tif): `path` appears when all of it is there, or not at
-    all. What exists is not replaced."""
+    all. What exists is not replaced.
+
+    pixels: {letter: (size, unit or None)}, as hone.dask.pixels_of tells of an OME-Zarr; a TIFF does not get them.
+    """
     path, array = os.fspath(path).rstrip("/"), da.asarray(array)
     axes = axes or ("YXC"[:array.ndim] if array.ndim <= 3 else None)
     if os.path.lexists(path):
@@ -135,7 +164,7 @@ def save(array, path, axes=None):
     temporary = f"{os.path.abspath(path)}.part-{os.getpid()}"  # workers have folders of their own
     try:
         if path.endswith(".zarr"):
-            _write_zarr(array, temporary, axes)
+            _write_zarr(array, temporary, axes, pixels or {})
         elif path.endswith((".tif", ".tiff")):
             _write_tiff(array, temporary, axes)
         else:
