@@ -205,10 +205,15 @@ def test_numpy_arrays_are_saved(gray, tmp_path):
 
 def test_what_cannot_be_opened_is_told(tmp_path):
     pytest.importorskip("tifffile")
-    pytest.importorskip("zarr")
+    zarr = pytest.importorskip("zarr")
     (tmp_path / "empty.zarr").mkdir()
     with pytest.raises(hone.FileError, match="empty.zarr' is no Zarr"):
         hone.dask.open(tmp_path / "empty.zarr")
+    for attributes, wanted in (({}, "'multiscales'$"), ({"bioformats2raw.layout": 3}, "groups below, such as '.*some.zarr/0'"),
+                               ({"plate": {"wells": [{"path": "B/3"}]}}, "such as '.*some.zarr/B/3/0'"), ({"plate": 5}, "'multiscales'$")):
+        zarr.open_group(str(tmp_path / "some.zarr"), mode="w").attrs.update(attributes)
+        with pytest.raises(hone.FileError, match=wanted):
+            hone.dask.open(tmp_path / "some.zarr")
     (tmp_path / "no.tif").write_bytes(b"no TIFF")
     with pytest.raises(hone.FileError, match="cannot be read"):
         hone.dask.open(tmp_path / "no.tif")

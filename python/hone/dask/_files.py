@@ -42,6 +42,18 @@ def _tifffile():
     return tifffile
 
 
+def _images_below(group, path):
+    """Advice on a plate, and on what bioformats2raw writes: images are in groups below."""
+    try:
+        if "plate" in group.attrs:
+            path = os.path.join(path, group.attrs["plate"]["wells"][0]["path"])
+        elif "bioformats2raw.layout" not in group.attrs:
+            return ""
+    except (KeyError, IndexError, TypeError):
+        return ""
+    return f": it holds images in groups below, such as '{os.path.join(path, '0')}'"
+
+
 def _ome(group, path):
     """(array, axes) of the first image of an OME-Zarr at full size."""
     try:
@@ -49,7 +61,7 @@ def _ome(group, path):
         array = group[scales["datasets"][0]["path"]]
         names = [axis["name"] if isinstance(axis, dict) else axis for axis in scales.get("axes", "tczyx")]
     except (KeyError, IndexError, TypeError) as error:
-        raise FileError(f"'{path}' is a Zarr group without OME's 'multiscales'") from error
+        raise FileError(f"'{path}' is a Zarr group without OME's 'multiscales'{_images_below(group, path)}") from error
     return array, "".join(names).upper()
 
 
