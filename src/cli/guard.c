@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/starved.h"
 #include "cli/cli.h"
+#include "cli/survive.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -21,6 +22,9 @@
 
 enum { CHECK_MS = 100, HOLD_SECONDS = 10, SAMPLE_NS = 1000000000, TWICE_NS = 100000000 };
 
+/* Where a signal comes from: a terminal, another process, or the one that watches this one. */
+enum origin { TYPED, SENT, PASSED_ON, ORIGINS };
+
 static struct {
     pthread_mutex_t lock; /* the lists */
     struct guarded_output *outputs;
@@ -32,8 +36,9 @@ static struct {
     bool held, second_ends;
     double hold_seconds;
     int waiting;                 /* the signal that waits for the end of the hold; 0: none */
-    bool typed;                  /* one came from a terminal */
     uint64_t since, waits_until; /* of the wait */
+    unsigned counts[ORIGINS];    /* of signals, without those at the same moment */
+    uint64_t counted[ORIGINS];   /* when the last one of them came */
     uint64_t uncounted,
         sampled;            /* ns in which the process could not run; when that was found out (clock_ns) */
     struct starved starved; /* the guard's thread alone */
@@ -62,15 +67,42 @@ static void end_by(int number)
     _exit(128 + number);
 }
 
-/* The first signal waits while the process is held; the others say nothing new, and nothing at all at the
- * same moment: a terminal and a process that passes signals on both send one. A terminal sends one for each
- * time that the key is pressed. */
-static void take_signal(int number, bool typed)
+/* Those at the same moment are one: a terminal and a process that passes signals on both send one. A terminal
+ * sends one for each time that the key is pressed. */
+static void count_signal(enum origin origin, uint64_t now)
+{
+    const bool with_first = guard.waiting && now - guard.since <= TWICE_NS;
+    const bool with_last = guard.counts[origin] && now - guard.counted[origin] <= TWICE_NS;
+    if (origin != TYPED && (with_last || (with_first && guard.counts[TYPED])))
+        return;
+    if (origin == TYPED && with_first && !guard.counts[TYPED])
+        guard.counts[SENT] = guard.counts[PASSED_ON] = 0;
+    guard.counts[origin]++;
+    guard.counted[origin] = now;
+}
+
+/* How often somebody asked for the end. What is sent to all processes of the run is passed on as well, which
+ * may take any time on a busy machine. */
+static unsigned times_asked(void)
+{
+    const unsigned sent = guard.counts[SENT], passed_on = guard.counts[PASSED_ON];
+    return guard.counts[TYPED] + (sent > passed_on ? sent : passed_on);
+}
+
+static enum origin origin_of(const struct signalfd_siginfo *info)
+{
+    if (info->ssi_code == SI_KERNEL)
+        return TYPED;
+    return survive_is_watched() && (pid_t)info->ssi_pid == getppid() ? PASSED_ON : SENT;
+}
+
+/* The first signal waits while the process is held; the others say nothing new, or that it is to end now. */
+static void take_signal(int number, enum origin origin)
 {
     const uint64_t now = clock_ns();
     pthread_mutex_lock(&guard.lock);
-    const bool again = guard.waiting && (now - guard.since > TWICE_NS || (typed && guard.typed));
-    guard.typed = guard.typed || typed;
+    count_signal(origin, now);
+    const bool again = times_asked() > 1;
     const bool held = guard.held && !(guard.second_ends && again);
     if (held && !guard.waiting) {
         guard.waiting = number;
@@ -207,7 +239,7 @@ static void *stand_guard(void *unused)
     for (;;) {
         poll(fds, 2, CHECK_MS);
         if (fds[0].revents & POLLIN && read(guard.signal_fd, &info, sizeof info) == sizeof info)
-            take_signal((int)info.ssi_signo, info.ssi_code == SI_KERNEL);
+            take_signal((int)info.ssi_signo, origin_of(&info));
         if (atomic_load(&guard.ending))
             return NULL;
         check_watches();

@@ -881,9 +881,12 @@ def on_its_own_terminal(terminal):
     fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
 
 
+FILM_FRAME = len("FRAME\n") + 640 * 480 * 3 // 2
+
+
 @contextlib.contextmanager
 def film_on_a_terminal():
-    """Its process, and the end of the terminal that we type at. Of its output, only the header has been read."""
+    """Its process, and the end of the terminal that we type at. Of its output, the header and a frame have been read."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     ours, theirs = pty.openpty()
     with Here() as place:
@@ -894,6 +897,7 @@ def film_on_a_terminal():
         with subprocess.Popen(command, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=place.environment,
                               preexec_fn=lambda: on_its_own_terminal(theirs)) as process:
             frame.check(process.stdout.readline().startswith(b"YUV4MPEG2 "), "the output has no header")
+            frame.check(len(process.stdout.read(FILM_FRAME)) == FILM_FRAME, "the output has no frame")
             yield process, ours
     os.close(ours)
     os.close(theirs)
@@ -911,19 +915,40 @@ def test_a_second_key_press_ends_at_once():
     frame.check(ended and process.returncode == -signal.SIGINT and not said, f"{process.returncode}: {said}")
 
 
-def test_one_key_press_is_not_two():
-    """Though the process that watches learns of it later than the one that works."""
+def check_one_interrupt(interrupt):
+    """The process that watches learns of it later than the one that works: it is one all the same, and the film is completed."""
     with film_on_a_terminal() as (process, terminal):
         process.send_signal(signal.SIGSTOP)
-        press_interrupt(terminal)
+        interrupt(process, terminal)
         frame.check(wait_until(lambda: has_taken(process, signal.SIGINT, itself=False)), "the signal is not taken")
         time.sleep(0.3)  # signals at the same moment would be one
         process.send_signal(signal.SIGCONT)
         frame.check(wait_until(lambda: has_taken(process, signal.SIGINT)), "the signal is not passed on")
         rest, said = process.stdout.read(), process.stderr.read().decode()
-    one = len("FRAME\n") + 640 * 480 * 3 // 2
     frame.check(process.returncode == -signal.SIGINT and "interrupted" in said, f"{process.returncode}: {said}")
-    frame.check(rest and len(rest) % one == 0, f"{len(rest)} bytes: the frames, of {one}, are not whole")
+    frame.check(len(rest) % FILM_FRAME == 0, f"{len(rest)} bytes: the frames are not whole")
+
+
+def test_one_key_press_is_not_two():
+    check_one_interrupt(lambda _, terminal: press_interrupt(terminal))
+
+
+def test_a_signal_to_the_group_is_not_two():
+    check_one_interrupt(lambda process, _: os.killpg(process.pid, signal.SIGINT))
+
+
+def test_second_signals_end_at_once():
+    """To the group, and to the process that watches: each is passed on."""
+    for send in os.killpg, os.kill:
+        with film_on_a_terminal() as (process, _):
+            for _ in range(2):
+                send(process.pid, signal.SIGINT)
+                frame.check(wait_until(lambda: has_taken(process, signal.SIGINT)), "the signal is not taken")
+                time.sleep(0.3)  # signals at the same moment would be one
+            ended = wait_until(lambda: process.poll() is not None, seconds=20)
+            process.stdout.read()  # what has not ended does so now
+            said = process.stderr.read().decode()
+        frame.check(ended and process.returncode == -signal.SIGINT and not said, f"{send}: {process.returncode}: {said}")
 
 
 def check_kept(place, text, folder="out"):
