@@ -324,6 +324,9 @@ def test_what_is_no_image_is_skipped(cluster, tmp_path, gray):
     result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
     assert result.returncode == 3 and "3 of 4 files are done, 1 failed, 7 skipped" in result.stdout, result
     assert f"skipped '{source}/more.txt' and 1 more: hone reads no files of the kind .txt" in result.stderr
+    result = subprocess.run([sys.executable, "-m", "hone.dask", "apply", "box size=3", source, "-o", "/dev/null/x", "--scheduler",
+                             cluster.scheduler.address], capture_output=True, text=True, check=False, timeout=200)
+    assert result.returncode == 3 and "0 of 4 files are done, 4 failed, 7 skipped" in result.stdout, result
     for name in ("a.pgm", "B.PGM", "sub/c.pgm", "broken.pgm"):
         (source / name).unlink()
     result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)

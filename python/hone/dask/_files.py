@@ -279,10 +279,13 @@ def _batch(chain, sources, files, folder, device, options):
     suffixes = _suffixes(_command())
     done = {file: _why_skipped(file, suffixes) for file in files}
     taken = [file for file in files if done[file] is None]
-    if taken:
+    if not taken:
+        return done
+    try:
         os.makedirs(folder, exist_ok=True)
-        done.update(_run_batch(_with_paths(chain, sources), taken, folder, device_here(device), options))
-    return done
+    except OSError as error:
+        return {**done, **dict.fromkeys(taken, f"cannot make the folder of its result: {error}")}
+    return {**done, **_run_batch(_with_paths(chain, sources), taken, folder, device_here(device), options)}
 
 
 def _batches(source, target, size):
