@@ -193,6 +193,7 @@ struct video_input {
     struct marks marks;
     struct damages early; /* of the demuxer while streams are looked for; packet: where in the file */
     uint64_t damage_count, frames; /* frames: decoded so far */
+    int64_t first_pts;             /* of the first frame in the file */
     int64_t last_pts, step;        /* of the last frame, and how long it lasts */
     int64_t shift;                 /* pts that is 0 in the output */
     int64_t late;                  /* by how much the libraries' pts are */

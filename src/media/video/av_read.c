@@ -69,18 +69,28 @@ static bool is_still_shown(const AVStream *stream, const AVPacket *packet, int64
     return is_text(stream) && packet->duration > pts - packet->pts;
 }
 
+/* Whether frames follow each other by the rate that the file tells, as far as they have come. */
+static bool is_even(const struct video_input *input)
+{
+    const AVStream *stream = input->stream;
+    const AVRational rate = stream->avg_frame_rate;
+    if (input->last_pts == AV_NOPTS_VALUE || input->frames > INT32_MAX || rate.num <= 0 || rate.den <= 0 ||
+        av_cmp_q(rate, stream->r_frame_rate) != 0)
+        return false;
+    const int64_t frames = (int64_t)input->frames - 1, taken = input->last_pts - input->first_pts;
+    return llabs(taken - av_rescale_q(frames, av_inv_q(rate), stream->time_base)) <= input->step;
+}
+
 /* Where the last frame that is wanted ends: text comes long before that. Unless frames follow each other
  * evenly, nobody knows it until then. */
 static int64_t expected_end(const struct video_input *input)
 {
-    const AVStream *stream = input->stream;
     const uint64_t last = input->options.last;
-    if (input->end != AV_NOPTS_VALUE || last < input->frames || last > INT32_MAX ||
-        input->last_pts == AV_NOPTS_VALUE || stream->avg_frame_rate.num <= 0 ||
-        av_cmp_q(stream->avg_frame_rate, stream->r_frame_rate) != 0)
+    if (input->end != AV_NOPTS_VALUE || last < input->frames || last > INT32_MAX || !is_even(input))
         return input->end;
-    const int64_t frames = (int64_t)(last - input->frames + 1);
-    return input->last_pts + av_rescale_q(frames, av_inv_q(stream->avg_frame_rate), stream->time_base);
+    const AVRational frame = av_inv_q(input->stream->avg_frame_rate);
+    return input->last_pts +
+           av_rescale_q((int64_t)(last - input->frames + 1), frame, input->stream->time_base);
 }
 
 /* Text is shown no longer than the frames that are wanted. */
@@ -431,6 +441,7 @@ static void stamp_frame(struct video_input *input, AVFrame *frame)
     }
     const int64_t told = has_numbers(input) && !first ? pts - input->last_pts : frame->pkt_duration;
     input->step = told > 0 ? told : usual > 0 ? usual : 1;
+    input->first_pts = first ? pts : input->first_pts;
     input->last_pts = pts;
     frame->pts = pts;
     frame->pkt_duration = input->step;

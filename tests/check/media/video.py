@@ -637,6 +637,20 @@ def test_text_ends_with_the_frames():
             frame.check([part.split("\n")[1:] for part in shown if part.strip()] == wanted, f"{out}: {shown}, not {wanted}")
 
 
+def test_text_of_a_film_with_gaps_is_not_cut():
+    """The file tells a constant rate, and there are two gaps of 2 s: after the first one, the end seems to be at 5 s, and is at 7 s."""
+    with Here() as place:
+        with open(place.path("in.srt"), "w", encoding="utf-8") as file:
+            file.write("1\n00:00:01,000 --> 00:00:09,000\nlong\n\n")
+        ffmpeg("-f", "lavfi", "-i", "testsrc2=size=96x64:rate=10:duration=4,setpts='(N+gte(N,5)*20+gte(N,15)*20)/(10*TB)'", "-i", place.path("in.srt"),
+               "-fps_mode", "passthrough", "-pix_fmt", "yuv420p", "-c:v", "ffv1", "-c:s", "srt", place.path("in.mkv"))
+        rates = probe(place.path("in.mkv"), "-show_streams")["streams"][0]
+        frame.check(rates["avg_frame_rate"] == rates["r_frame_rate"], f"{rates}")
+        place.run("apply", "epsilon threshold=0 radius=1", place.path("in.mkv"), "-o", place.path("out.mkv"), "--frames", "-30")
+        shown = ffmpeg("-i", place.path("out.mkv"), "-map", "0:s", "-f", "srt", "-").decode()
+        frame.check("00:00:01,000 --> 00:00:09,000" in shown, shown)
+
+
 def read_video_sized(path, width, height):
     data = ffmpeg("-i", path, "-map", "0:v:0", "-f", "rawvideo", "-fps_mode", "passthrough", "-pix_fmt", "yuv420p", "-")
     return np.frombuffer(data, "u1").reshape(-1, width * height * 3 // 2)
