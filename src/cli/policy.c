@@ -138,12 +138,20 @@ static hone_status read_text(int fd, const char *path, char *text, size_t most, 
     return strlen(text) == (size_t)count ? HONE_OK : unread(path, "it is no text", error);
 }
 
+/* Whoever works as another user may have kept the home of the first. */
+static const char *why_closed(int code)
+{
+    return code == EACCES ? "you may not read it (HOME and XDG_CONFIG_HOME say where yours is: name a folder "
+                            "of your own)"
+                          : strerror(code);
+}
+
 hone_status policy_add(struct policy *policy, const char *path, hone_error *error)
 {
     struct stat file;
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
-        return errno == ENOENT || errno == ENOTDIR ? HONE_OK : unread(path, strerror(errno), error);
+        return errno == ENOENT || errno == ENOTDIR ? HONE_OK : unread(path, why_closed(errno), error);
     const char *why = fstat(fd, &file) ? strerror(errno) : distrust(&file);
     char *text = why ? NULL : malloc(MOST_BYTES + 1);
     hone_status status = why    ? unread(path, why, error)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const char *const path = "policy.test";
@@ -116,6 +117,34 @@ TEST(what_is_not_understood_is_an_error)
         CHECK_STATUS(add(&policy, text, &error), HONE_ERROR_IO);
         CHECK_HAS(error.message, "'policy.test', line 2: expected");
     }
+}
+
+/* 0: with advice. As root, who may read all, by another user. */
+static int read_closed(const char *folder)
+{
+    struct policy policy = {0};
+    hone_error error = {0};
+    char inside[64];
+    const bool closed = geteuid() == 0 ? setuid(65534) == 0 : chmod(folder, 0) == 0;
+    snprintf(inside, sizeof inside, "%s/policy", folder);
+    return closed && policy_add(&policy, inside, &error) == HONE_ERROR_IO &&
+                   strstr(error.message, "XDG_CONFIG_HOME")
+               ? 0
+               : 1;
+}
+
+TEST(the_home_of_somebody_else)
+{
+    const char *folder = "policy.closed";
+    int status = -1;
+    REQUIRE(mkdir(folder, 0700) == 0);
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0)
+        _exit(read_closed(folder));
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    CHECK_EQ(status, 0);
+    CHECK_EQ(rmdir(folder), 0);
 }
 
 TEST(files_that_are_not_to_be_trusted)
