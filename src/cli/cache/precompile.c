@@ -307,6 +307,20 @@ static hone_status set_up(const char *file, const char *folder, hone_error *erro
     return HONE_OK;
 }
 
+/* With those above it, as below a prefix where nothing else has put files. False: errno says why. */
+static bool make_folders(const char *folder)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s", folder);
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(path, 0755) != 0 && errno != EEXIST)
+            return false;
+        *slash = '/';
+    }
+    return mkdir(path, 0755) == 0 || errno == EEXIST;
+}
+
 /* The absolute names of `file` and its folder, which is made if need be. */
 static hone_status find_place(const char *file, char path[PATH_MAX], char folder[PATH_MAX], hone_error *error)
 {
@@ -316,7 +330,7 @@ static hone_status find_place(const char *file, char path[PATH_MAX], char folder
     snprintf(above, sizeof above, "%s", file);
     snprintf(last, sizeof last, "%s", file);
     const char *given = dirname(above);
-    if (mkdir(given, 0755) != 0 && errno != EEXIST)
+    if (!make_folders(given))
         return error_io(error, "cannot make the folder '%s': %s", given, strerror(errno));
     if (!realpath(given, folder))
         return error_io(error, "cannot use the folder '%s': %s", given, strerror(errno));

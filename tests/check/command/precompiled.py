@@ -200,9 +200,12 @@ def test_mistakes():
         with open(user.path("plain"), "wb"):
             pass
         for arguments, status, text in ((("precompile", "a", "b"), 2, "'b'"), (("clear", "a"), 2, "'a'"),
-                                        (("precompile", user.path("plain", "file")), 3, "plain")):
+                                        (("precompile", user.path("plain", "file")), 3, "plain"),
+                                        (("precompile", user.path("plain", "below", "file")), 3, "below")):
             result = user.run("cache", *arguments, status=status)
             frame.check(text in result.stderr, f"{arguments}: {result.stderr}")
+        user.json("cache", "precompile", user.path("some", "folders", "below", "file"), **place.NOWHERE)
+        frame.check(os.path.isfile(user.path("some", "folders", "below", "file")), "folders above the file's are made")
         empty = user.json("cache", "precompile", user.path("none"), **place.NOWHERE)
         frame.check(empty["programs"] == 0, f"without a driver: {empty}")
         user.apply(HONE_PRECOMPILED=user.path("none"))
