@@ -40,10 +40,11 @@ static void choose_signals(sigset_t *set)
     }
 }
 
-/* A terminal sends SIGINT to the child, too. Passed on late, it would look like a second key press. */
+/* A terminal sends SIGINT to the child, too, and SIGHUP, but for the one that it sends to the leader of its
+ * session alone. Passed on late, they would look like a second key press. */
 static bool is_for_both(int number, const siginfo_t *info)
 {
-    return number == SIGINT && info->si_code == SI_KERNEL;
+    return info->si_code == SI_KERNEL && (number == SIGINT || getsid(0) != getpid());
 }
 
 static int wait_for(pid_t child, const sigset_t *signals)

@@ -20,8 +20,8 @@ struct survival {
 /**
  * Returns in two processes: in the one that did the last work, with its exit status, and in the one that
  * called, with the same status once that has ended. A signal that is no fault ends the caller, too; SIGINT,
- * SIGTERM and SIGHUP are passed on, but for SIGINT of a terminal, which both get. To be called before there
- * are threads. What the processes tell each other lies in memory of survive_memory.
+ * SIGTERM and SIGHUP are passed on, but for those of a terminal that both get. To be called before there are
+ * threads. What the processes tell each other lies in memory of survive_memory.
  */
 int survive(const struct survival *survival);
 

@@ -899,8 +899,8 @@ FILM_FRAME = len("FRAME\n") + 640 * 480 * 3 // 2
 
 
 @contextlib.contextmanager
-def film_on_a_terminal():
-    """Its process, and the end of the terminal that we type at. Of its output, the header and a frame have been read."""
+def film_on_a_terminal(*leader):
+    """Its process (or that of the command `leader`, which runs it), and the end of the terminal that we type at. Of its output, the header and a frame have been read."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     ours, theirs = pty.openpty()
     with Here() as place:
@@ -908,7 +908,7 @@ def film_on_a_terminal():
                place.path("in.mkv"))  # no pipe holds one frame
         place.run("apply", "box size=3", place.path("in.mkv"), "-o", place.path("first.mkv"))  # programs are in the cache then
         command = [os.path.join(frame.build(), "hone"), "apply", "box size=3", place.path("in.mkv"), "-o", "-", "--format", "y4m"]
-        with subprocess.Popen(command, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=place.environment,
+        with subprocess.Popen([*leader, *command], stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=place.environment,
                               preexec_fn=lambda: on_its_own_terminal(theirs)) as process:
             frame.check(process.stdout.readline().startswith(b"YUV4MPEG2 "), "the output has no header")
             frame.check(len(process.stdout.read(FILM_FRAME)) == FILM_FRAME, "the output has no frame")
@@ -949,6 +949,21 @@ def test_one_key_press_is_not_two():
 
 def test_a_signal_to_the_group_is_not_two():
     check_one_interrupt(lambda process, _: os.killpg(process.pid, signal.SIGINT))
+
+
+def check_hangup(*leader):
+    """The terminal is closed, and the film completed. `leader`: the command that leads the session; none: hone itself."""
+    with film_on_a_terminal(*leader) as (process, terminal):
+        with open(os.devnull, "rb") as nothing:
+            os.dup2(nothing.fileno(), terminal)
+        rest, said = process.stdout.read(), process.stderr.read().decode()
+    frame.check("interrupted" in said and len(rest) % FILM_FRAME == 0, f"{process.returncode}: {len(rest)} bytes, {said}")
+
+
+def test_a_terminal_that_is_closed_completes_the_file():
+    """It tells the leader of its session, and when that ends, all processes in front."""
+    check_hangup()
+    check_hangup("sh", "-c", '"$@"; :', "sh")
 
 
 def test_second_signals_end_at_once():
