@@ -11,7 +11,7 @@ import tempfile
 from . import _hone
 from ._arrays import view
 from ._command import run
-from ._hone import UsageError
+from ._hone import FileError, UnsupportedError, UsageError
 
 _STRIP = 1 << 20  # bytes
 _BITS = {"u8": 8, "u16": 16, "s16": 16, "f32": 32, "u32": 32}
@@ -132,8 +132,14 @@ def _file_of(image, axes, alpha, folder):
 
 def _compare_files(a, b, axes, alpha, tolerance):
     with tempfile.TemporaryDirectory(prefix="hone-") as folder:
-        return run(["compare", _file_of(a, axes, alpha, folder), _file_of(b, axes, alpha, folder), "--tolerance",
-                    repr(tolerance)], accepted=(0, 1))
+        files = [_file_of(a, axes, alpha, folder), _file_of(b, axes, alpha, folder)]
+        try:
+            return run(["compare", *files, "--tolerance", repr(tolerance)], accepted=(0, 1))
+        except FileError as error:
+            if folder not in str(error):
+                raise
+            raise UnsupportedError("an array like this goes to the command `hone` as TIFF, which it does not read; HONE_COMMAND "
+                                   "may name one that was made with libvips") from error
 
 
 def _numbers(kind):

@@ -55,7 +55,7 @@ def test_an_array_and_a_file(pair, declared, tmp_path):
                      extrasamples=["unassalpha" if declared else "unspecified"] if channels in (2, 4) else None)
     try:
         assert hone.compare(path, a)["status"] == "equal"
-    except hone.FileError as error:
+    except (hone.FileError, hone.UnsupportedError) as error:
         assert "libvips" in str(error)
         pytest.skip("left out: this hone reads no TIFF")
     check_pair(hone.compare(path, b), size)
@@ -68,7 +68,7 @@ def test_a_large_array_and_a_file(random, tmp_path):
     tifffile.imwrite(tmp_path / "a.tif", image[:, ::-1])
     try:
         assert hone.compare(image[:, ::-1], tmp_path / "a.tif")["status"] == "equal"
-    except hone.FileError as error:
+    except (hone.FileError, hone.UnsupportedError) as error:
         assert "libvips" in str(error)
         pytest.skip("left out: this hone reads no TIFF")
     where = hone.compare(tmp_path / "a.tif", image)["all"]["where"]
@@ -113,6 +113,19 @@ def test_what_is_refused(gray, tmp_path):
         hone.compare(gray, gray.astype("f8"))
     with pytest.raises(hone.UsageError, match="stack"):
         hone.compare(tmp_path / "a.pgm", numpy.zeros((5, 4, 3), "u1"), axes="ZYX")
+
+
+def test_a_command_without_libvips_is_told(gray, tmp_path, monkeypatch):
+    (tmp_path / "hone").write_text("""#!/bin/sh
+echo '{"error": "HONE_ERROR_IO", "message": "'"'$3' is not a PGM, PPM, PAM or PFM file"'"}'
+exit 3
+""")
+    (tmp_path / "hone").chmod(0o700)
+    monkeypatch.setenv("HONE_COMMAND", str(tmp_path / "hone"))
+    with pytest.raises(hone.UnsupportedError, match="libvips"):
+        hone.compare("a.pgm", gray.astype("i2"))
+    with pytest.raises(hone.FileError, match="b.pgm"):
+        hone.compare(gray, "b.pgm")
 
 
 def test_the_command_says_the_same(random, tmp_path):
