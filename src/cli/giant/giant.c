@@ -101,10 +101,13 @@ static void note_command(void *user, const struct tiles_command *command)
 static hone_status add_to_trace(const struct giant *g, hone_error *error)
 {
     const struct shared_device *shared = g->engine->shared;
+    if (!shared->timeline)
+        return HONE_OK;
     hone_command *own = mem_new(g->command_count, sizeof *own);
     if (g->lost || !own)
-        return free(own), error_memory(error, "the trace");
-    for (size_t i = 0; shared->timeline && i < shared->count; i++) {
+        return free(own), error_set(error, HONE_ERROR_MEMORY,
+                                    "'%s' is written, but out of memory for the trace", g->item->output);
+    for (size_t i = 0; i < shared->count; i++) {
         size_t count = 0;
         for (size_t k = 0; k < g->command_count; k++)
             if (g->commands[k].device == shared->devices[i])
