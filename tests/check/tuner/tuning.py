@@ -455,8 +455,8 @@ def first_variant_is(fault, state, words, reference, compared_with):
 
 def test_what_takes_a_second_is_not_timed_again():
     with Place() as place:
-        broken_kernels(place.folder, {"box_direct": "for (volatile uint i = width == 64 && get_global_id(0) + get_global_id(1) == 0 ? "
-                                                    "4000000000u : 0; i; i--) ;"})
+        broken_kernels(place.folder, {"box_direct": "for (volatile ulong i = width == 64 && get_global_id(0) + get_global_id(1) == 0 ? "
+                                                    "12000000000ul : 0; i; i--) ;"})
         place.environment.update(HONE_KERNEL_DIR=place.folder, HONE_TUNE_REFERENCE="0")
         result = place.tune("--evaluations", "3", "--variant", "direct,separable")
         slow = [o for o in place.lines("try") if o["config"]["variant"] == "direct" and o["state"] == "slow"]
