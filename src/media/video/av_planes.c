@@ -123,6 +123,12 @@ static void release(void *user, uint8_t *data)
     free(data);
 }
 
+/* Encoders read whole blocks, of fields, too: FFmpeg's own frames have a multiple of 32 rows. */
+static size_t plane_bytes(const struct layout *layout, unsigned i)
+{
+    return plane_pitch(layout, i) * ((layout->component[i].height + 31) / 32 * 32);
+}
+
 /* Page-aligned, so that devices that share memory need no copy; encoders may read a little beyond the last
  * row. */
 static AVBufferRef *new_plane(size_t size)
@@ -140,7 +146,7 @@ static AVBufferRef *new_plane(size_t size)
 hone_status planes_pools_make(struct plane_pools *pools, const struct layout *layout, hone_error *error)
 {
     for (unsigned i = 0; i < layout->filtered; i++) {
-        pools->pool[i] = av_buffer_pool_init(plane_pitch(layout, i) * layout->component[i].height, new_plane);
+        pools->pool[i] = av_buffer_pool_init(plane_bytes(layout, i), new_plane);
         if (!pools->pool[i])
             return error_memory(error, "frames");
     }
@@ -366,7 +372,7 @@ static int assemble_other(struct unit *unit, const struct layout *to, AVFrame *f
         code = av_frame_copy_props(frame, unit->frame);
     for (unsigned i = 0; i < layout->components && code >= 0; i++) {
         const size_t pitch = plane_pitch(layout, i);
-        AVBufferRef *kept = i < layout->filtered ? NULL : new_plane(pitch * layout->component[i].height);
+        AVBufferRef *kept = i < layout->filtered ? NULL : new_plane(plane_bytes(layout, i));
         if (i >= layout->filtered && !kept)
             return AVERROR(ENOMEM);
         if (kept)
