@@ -30,6 +30,11 @@ def empty(shape, type_name):
     return numpy.empty(shape, _DTYPES[type_name])
 
 
+def native(array):
+    """An array of NumPy's in the byte order of this machine."""
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
 def refuse_masked(array, role):
     """What is under a mask would be filtered with the rest."""
     if numpy is not None and isinstance(array, numpy.ma.MaskedArray) and numpy.ma.is_masked(array):
@@ -45,8 +50,7 @@ def view(array, axes=None, role="image"):
     except TypeError:
         if numpy is None or not hasattr(array, "__array__"):
             raise
-    made = numpy.asarray(array)
-    return View(made.astype(made.dtype.newbyteorder("="), copy=False), axes, False, role), True
+    return View(native(numpy.asarray(array)), axes, False, role), True
 
 
 def writable(array, axes):

@@ -10,6 +10,7 @@ import dask.array as da
 import numpy
 
 from .. import _hone
+from .._arrays import native
 from .._filters import apply as apply_here
 from .._filters import load
 from .._hone import UsageError
@@ -242,13 +243,8 @@ def _loaded(sources):
             _changed.notify_all()
 
 
-def _native(block):
-    """In the byte order of this machine: OME-Zarr and TIFF often have the other one."""
-    return block if block.dtype.isnative else block.astype(block.dtype.newbyteorder("="))
-
-
 def _block(block, *rest):
-    """One block, on a worker."""
+    """One block, on a worker. OME-Zarr and TIFF often have the other byte order."""
     *others, text, axes, run = rest
     with _loaded(run.sources) if run.sources else contextlib.nullcontext():
-        return apply_here(text, _native(block), *map(_native, others), axes=axes, device=device_here(run.device), reproducible=run.reproducible)
+        return apply_here(text, native(block), *map(native, others), axes=axes, device=device_here(run.device), reproducible=run.reproducible)
