@@ -605,36 +605,42 @@ def test_frames_are_cut_out_with_their_sound():
         frame.check(f"has {len(whole)} frames" in result.stderr and not os.path.exists(place.path("no.mkv")), result.stderr)
 
 
+def film_with_text(place, lines, *codec):
+    """in.mkv, of 6 s, with (begin, end, text) in whole seconds."""
+    with open(place.path("in.srt"), "w", encoding="utf-8") as file:
+        file.write("".join(f"{n}\n00:00:{begin:02},000 --> 00:00:{end:02},000\n{text}\n\n" for n, (begin, end, text) in enumerate(lines, 1)))
+    ffmpeg("-f", "lavfi", "-i", "testsrc2=size=96x64:rate=10:duration=6", "-i", place.path("in.srt"), "-pix_fmt", "yuv420p", *codec,
+           "-c:s", "srt", place.path("in.mkv"))
+
+
+def text_of(path):
+    """[times, text] of what is shown."""
+    shown = ffmpeg("-i", path, "-map", "0:s", "-f", "srt", "-").decode().split("\n\n")
+    return [part.split("\n")[1:] for part in shown if part.strip()]
+
+
 def test_text_that_is_shown_at_a_cut_stays_as_long():
     """It begins before the first frame that is wanted, so it is shown from that on."""
     with Here() as place:
-        with open(place.path("in.srt"), "w", encoding="utf-8") as file:
-            file.write("".join(f"{n}\n00:00:{begin},000 --> 00:00:{end},000\n{text}\n\n"
-                               for n, begin, end, text in ((1, "00", "01", "past"), (2, "01", "04", "at the cut"), (3, "04", "05", "later"))))
-        ffmpeg("-f", "lavfi", "-i", "testsrc2=size=96x64:rate=10:duration=6", "-i", place.path("in.srt"), "-pix_fmt", "yuv420p", "-c:v", "ffv1",
-               "-c:s", "srt", place.path("in.mkv"))
+        film_with_text(place, ((0, 1, "past"), (1, 4, "at the cut"), (4, 5, "later")), "-c:v", "ffv1")
         for out in "out.mkv", "out.mp4":
             place.run("apply", "epsilon threshold=0 radius=1", place.path("in.mkv"), "-o", place.path(out), "--frames", "26-")  # from 2.5 s on
-            shown = ffmpeg("-i", place.path(out), "-map", "0:s", "-f", "srt", "-").decode().split("\n\n")
-            frame.check([part.split("\n")[1:] for part in shown if part.strip()] ==
+            shown = text_of(place.path(out))
+            frame.check(shown ==
                         [["00:00:00,000 --> 00:00:01,500", "at the cut"], ["00:00:01,500 --> 00:00:02,500", "later"]], f"{out}: {shown}")
 
 
 def test_text_ends_with_the_frames():
     """It is read before the frames that it is shown with, of which the last one ends at 2 s."""
     with Here() as place:
-        with open(place.path("in.srt"), "w", encoding="utf-8") as file:
-            file.write("".join(f"{n}\n00:00:{begin},000 --> 00:00:{end},000\n{text}\n\n"
-                               for n, begin, end, text in ((1, "00", "01", "first"), (2, "01", "05", "at the cut"), (3, "03", "04", "later"))))
-        ffmpeg("-f", "lavfi", "-i", "testsrc2=size=96x64:rate=10:duration=6", "-i", place.path("in.srt"), "-pix_fmt", "yuv420p", "-c:v", "libx264",
-               "-bf", "3", "-c:s", "srt", place.path("in.mkv"))
+        film_with_text(place, ((0, 1, "first"), (1, 5, "at the cut"), (3, 4, "later")), "-c:v", "libx264", "-bf", "3")
         for first, out in ("1", "out.mkv"), ("1", "out.mp4"), ("6", "late.mkv"), ("20", "one.mp4"):
             begin = (int(first) - 1) / 10
             place.run("apply", "epsilon threshold=0 radius=1", place.path("in.mkv"), "-o", place.path(out), "--frames", first + "-20")
-            shown = ffmpeg("-i", place.path(out), "-map", "0:s", "-f", "srt", "-").decode().split("\n\n")
+            shown = text_of(place.path(out))
             wanted = [(from_, to, text) for from_, to, text in ((0, 1, "first"), (1, 2, "at the cut")) if to > begin]
             wanted = [[f"00:00:{max(from_ - begin, 0):06.3f} --> 00:00:{to - begin:06.3f}".replace(".", ","), text] for from_, to, text in wanted]
-            frame.check([part.split("\n")[1:] for part in shown if part.strip()] == wanted, f"{out}: {shown}, not {wanted}")
+            frame.check(shown == wanted, f"{out}: {shown}, not {wanted}")
 
 
 def test_text_of_a_film_with_gaps_is_not_cut():
