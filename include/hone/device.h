@@ -4,9 +4,10 @@
  *
  * Environment: the first call in a process that asks OpenCL for devices (only hone_device_list and
  * hone_device_open do) sets the environment variable POCL_CACHE_DIR to a private folder of hone's. PoCL has
- * no other setting for it, and its shared folder breaks if processes start at the same time. As with any
- * setenv(), no other thread may read or change the environment during that call. The variable is left alone
- * if it already names a folder that is not hone's, or if HONE_KEEP_ENVIRONMENT is set to any value.
+ * no other setting for it, and its shared folder breaks if processes start at the same time. Drivers set
+ * variables of their own then (PoCL: HWLOC_PLUGINS_PATH). As with any setenv(), no other thread may change
+ * the environment during that call. Other threads may read it. The variable is left alone if it already names
+ * a folder that is not hone's, or if HONE_KEEP_ENVIRONMENT is set to any value.
  */
 #ifndef HONE_DEVICE_H
 #define HONE_DEVICE_H

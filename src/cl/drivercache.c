@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cl/builds.h"
+#include "cl/environment.h"
 
 #include <dirent.h>
 #include <elf.h>
@@ -362,18 +363,25 @@ static bool choose_folder(char path[PATH_MAX])
     return first[0] != '\0';
 }
 
-static void prepare(void)
+/* false: the variable stays as it is. */
+static bool choose(char path[PATH_MAX])
 {
-    char path[PATH_MAX];
-    if (getenv("HONE_KEEP_ENVIRONMENT"))
-        return;
     const bool crashed = build_crashes_found();
     if (was_cut_off() || crashed)
         driver_cache_discard(NULL);
     const char *set = getenv(variable);
-    if ((!set || is_ours(set)) && choose_folder(path))
-        setenv(variable, path, 1);
-    set = getenv(variable);
+    return (!set || is_ours(set)) && choose_folder(path);
+}
+
+/* The environment is renewed in any case, for PoCL sets a variable of its own. Where memory is short, it
+ * stays as it is, and PoCL takes its shared folder. */
+static void prepare(void)
+{
+    char path[PATH_MAX];
+    const bool keep = getenv("HONE_KEEP_ENVIRONMENT");
+    const bool chosen = !keep && choose(path);
+    environment_set(chosen ? variable : NULL, path);
+    const char *set = keep ? NULL : getenv(variable);
     if (set && strlen(set) < sizeof used)
         snprintf(used, sizeof used, "%s", set);
 }
