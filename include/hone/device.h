@@ -51,7 +51,9 @@ typedef struct hone_device_info {
     char architecture[64];
     char board[128];  /**< marketing name if it differs from `name` (AMD), else "" */
     unsigned version; /**< OpenCL version of the device times 100: 120, 200, 300 */
-    unsigned compute_units, clock_mhz, address_bits;
+    unsigned compute_units;
+    unsigned clock_mhz; /**< 0 if the driver does not tell */
+    unsigned address_bits;
     unsigned vendor_id;
     unsigned simd_width;          /**< warp or wavefront width if a vendor extension reports it, else 0 */
     unsigned registers_per_group; /**< 32-bit registers per work-group (NVIDIA), else 0 */

@@ -25,7 +25,8 @@ static double score(const hone_device_info *info)
                                    [HONE_DEVICE_GPU] = 3e9,
                                    [HONE_DEVICE_ACCELERATOR] = 2e9,
                                    [HONE_DEVICE_OTHER] = 0};
-    return kinds[info->kind] + (double)info->compute_units * info->clock_mhz;
+    const double clock = info->clock_mhz ? info->clock_mhz : 1000; /* not told: as slow ones are */
+    return kinds[info->kind] + info->compute_units * clock;
 }
 
 static bool matches(const struct candidate *candidate, const char *spec)

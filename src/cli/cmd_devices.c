@@ -41,7 +41,10 @@ static void show_names(const hone_device_info *d)
 
 static void show_sizes(const hone_device_info *d)
 {
-    show_row("compute units", "%u at %u MHz", d->compute_units, d->clock_mhz);
+    if (d->clock_mhz)
+        show_row("compute units", "%u at %u MHz", d->compute_units, d->clock_mhz);
+    else
+        show_row("compute units", "%u", d->compute_units);
     if (d->simd_width)
         show_row("SIMD width", "%s", show_count(d->simd_width, "work-item").text);
     if (d->registers_per_group)

@@ -8,6 +8,7 @@
  *   FAKE_WITHOUT=clName   extension functions that are missing although the extension is listed
  *   FAKE_TYPE=4           the device's type, a CL_DEVICE_TYPE_ (4: a GPU)
  *   FAKE_MEMORY=own       the device's memory is not the host's
+ *   FAKE_CLOCK=unknown    the device's clock is 0 MHz, as Intel's driver for CPUs has it
  *   FAKE_LOG=FILE         where it writes: a line for each use
  *
  * Imported memory is the host's: an ION mapping, the address given as an Android buffer, and for EGL images a
@@ -100,6 +101,8 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info wh
         return extensions(device, size, value, size_ret);
     if (what == CL_DEVICE_HOST_UNIFIED_MEMORY && getenv("FAKE_MEMORY"))
         return answer(&(cl_bool){CL_FALSE}, sizeof(cl_bool), size, value, size_ret);
+    if (what == CL_DEVICE_MAX_CLOCK_FREQUENCY && getenv("FAKE_CLOCK"))
+        return answer(&(cl_uint){0}, sizeof(cl_uint), size, value, size_ret);
     if (what == CL_DEVICE_TYPE && type_bits)
         return answer(&type_bits, sizeof type_bits, size, value, size_ret);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)

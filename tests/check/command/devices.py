@@ -82,6 +82,12 @@ def test_the_short_form_stays_short():
         frame.check(word in long.stdout and word not in short.stdout, f"{word}")
 
 
+def test_a_clock_that_is_not_told_is_no_number():
+    told = hone("devices")
+    untold = hone("devices", OPENCL_LAYERS=os.path.join(frame.build(), "tests/vendor.so"), FAKE_CLOCK="unknown")
+    frame.check("MHz" in told.stdout and "compute units" in untold.stdout and "MHz" not in untold.stdout, untold.stdout)
+
+
 def test_the_hint_reaches_the_driver_or_is_refused():
     with tempfile.TemporaryDirectory() as folder:
         picture, log = os.path.join(folder, "in.pgm"), os.path.join(folder, "log")
