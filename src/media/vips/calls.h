@@ -87,7 +87,14 @@
     X(vips_value_get_blob) \
     X(vips_value_get_ref_string) \
     X(vips_version_string) \
-    X(vips_webpsave_target)
+    X(vips_webpsave_target) \
+    VIPS_NEW_CALLS(X)
+
+#ifdef VIPS_DEFAULT_MAX_COORD /* from 8.17 on, VIPS_MAX_COORD is a call */
+#define VIPS_NEW_CALLS(X) X(vips_max_coord_get)
+#else
+#define VIPS_NEW_CALLS(X)
+#endif
 
 #define GLIB_CALLS(X) \
     X(g_free) \
@@ -204,6 +211,7 @@ const struct vips_calls *vips_calls(void);
 #define vips_interpretation_get_type (vips_calls()->vips_interpretation_get_type)
 #define vips_jpegsave_target (vips_calls()->vips_jpegsave_target)
 #define vips_maplut (vips_calls()->vips_maplut)
+#define vips_max_coord_get (vips_calls()->vips_max_coord_get)
 #define vips_operation_block_set (vips_calls()->vips_operation_block_set)
 #define vips_orimage (vips_calls()->vips_orimage)
 #define vips_pngsave_target (vips_calls()->vips_pngsave_target)

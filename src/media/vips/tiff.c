@@ -556,9 +556,10 @@ VipsImage *tiff_open_image(int fd, const struct tiff_facts *facts, unsigned firs
         return NULL;
     }
     const uint64_t height = (uint64_t)r->height * count * parts(r);
-    if (height > VIPS_MAX_COORD) {
+    const int most = VIPS_MAX_COORD;
+    if (height > (uint64_t)most) {
         g_object_unref(image);
-        return vips_error("TIFF", "pages of more than %d rows together", VIPS_MAX_COORD), NULL;
+        return vips_error("TIFF", "pages of more than %d rows together", most), NULL;
     }
     vips_image_init_fields(image, (int)r->width, (int)height, r->split ? 1 : (int)r->samples, r->format,
                            VIPS_CODING_NONE, VIPS_INTERPRETATION_MULTIBAND,
