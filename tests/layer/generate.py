@@ -80,7 +80,7 @@ def split(text):
         else:
             current += letter
     parts.append(current)
-    parts = [" ".join(part.split()) for part in parts]
+    parts = [re.sub(r" ?(\*+) ?", r" \1", " ".join(part.split())) for part in parts]
     return [part for part in parts if part and part != "void"]
 
 
@@ -99,13 +99,18 @@ def parameter(text, number):
     return f"{kind} p{number}{array}", kind
 
 
+# Headers before 2025 have types of pointers, `cl_api_clFinish`, newer ones types of functions, `clFinish_t`.
+TYPE = re.compile(r"typedef\s+([\w\s*]+?)(?:\(\s*\*\s*cl_api_(cl\w+)\s*\)|\s(cl\w+)_t)\s*\(([^;]*?)\)\s*;")
+MEMBER = re.compile(r"(?:cl_api_(cl\w+)|(cl\w+)_t\s*\*)\s*(cl\w+)\s*;")
+
+
 def read_calls(text):
     types = {}
-    for match in re.finditer(r"typedef\s+([\w\s*]+?)\(\s*\*\s*cl_api_(cl\w+)\s*\)\s*\(((?:[^;])*?)\)\s*;", text):
-        returns, name, parameters = match.groups()
+    for returns, old_name, new_name, parameters in TYPE.findall(text):
+        name = old_name or new_name
         types[name] = Call(name, " ".join(returns.split()), [parameter(p, i) for i, p in enumerate(split(parameters))])
     table = re.search(r"struct\s+_cl_icd_dispatch\s*\{(.*?)\}\s*cl_icd_dispatch", text, re.S).group(1)
-    members = re.findall(r"cl_api_(cl\w+)\s+(cl\w+)\s*;", table)
+    members = [(old_name or new_name, member) for old_name, new_name, member in MEMBER.findall(table)]
     members = [(name, member) for name, member in members if not re.search(r"D3D1|DX9", name)]  # Windows alone
     missing = [name for name, _ in members if name not in types]
     if len(members) < 100 or missing:
