@@ -21,7 +21,6 @@ enum {
     CLASS_SIGNED = 8,
     CLASS_REAL = 16,
     CLASS_FLOAT = 32,
-    CLASS_FAST = 64,
     CLASS_ANY = CLASS_INT | CLASS_REAL
 };
 enum { PLAIN, DOUBLES, HALVES, EXTENSIONS }; /* which extension a declaration needs */
@@ -41,9 +40,9 @@ static const struct element {
     {"uint", CLASS_INT | CLASS_SMALL | CLASS_32, PLAIN, "int", "uint", "ulong"},
     {"long", CLASS_INT | CLASS_SIGNED, PLAIN, "long", "ulong", NULL},
     {"ulong", CLASS_INT, PLAIN, "long", "ulong", NULL},
-    {"float", CLASS_REAL | CLASS_FLOAT | CLASS_FAST, PLAIN, "int", "uint", NULL},
+    {"float", CLASS_REAL | CLASS_FLOAT, PLAIN, "int", "uint", NULL},
     {"double", CLASS_REAL, DOUBLES, "long", "ulong", NULL},
-    {"half", CLASS_REAL | CLASS_FAST, HALVES, "short", "ushort", NULL},
+    {"half", CLASS_REAL, HALVES, "short", "ushort", NULL},
 };
 static const unsigned widths[] = {1, 2, 3, 4, 8, 16};
 
@@ -77,8 +76,8 @@ static const struct family families[] = {
     F(clz, INT, "gg"), F(copysign, REAL, "ggg"), F(cos, REAL, "gg"), F(cosh, REAL, "gg"),
     F(cospi, REAL, "gg"), F(degrees, REAL, "gg"), F(distance, REAL, ".egg"), F(dot, REAL, ".egg"),
     F(erf, REAL, "gg"), F(erfc, REAL, "gg"), F(exp, REAL, "gg"), F(exp10, REAL, "gg"), F(exp2, REAL, "gg"),
-    F(expm1, REAL, "gg"), F(fabs, REAL, "gg"), F(fast_distance, FAST, ".egg"), F(fast_length, FAST, ".eg"),
-    F(fast_normalize, FAST, ".gg"), F(fdim, REAL, "ggg"), F(floor, REAL, "gg"), F(fma, REAL, "gggg"),
+    F(expm1, REAL, "gg"), F(fabs, REAL, "gg"), F(fast_distance, FLOAT, ".egg"), F(fast_length, FLOAT, ".eg"),
+    F(fast_normalize, FLOAT, ".gg"), F(fdim, REAL, "ggg"), F(floor, REAL, "gg"), F(fma, REAL, "gggg"),
     F(fmax, REAL, "ggg *gge"), F(fmin, REAL, "ggg *gge"), F(fmod, REAL, "ggg"), F(hadd, INT, "ggg"),
     F(half_cos, FLOAT, "gg"), F(half_divide, FLOAT, "ggg"), F(half_exp, FLOAT, "gg"),
     F(half_exp10, FLOAT, "gg"), F(half_exp2, FLOAT, "gg"), F(half_log, FLOAT, "gg"),

@@ -177,6 +177,12 @@ static bool is_of_images(const char *name)
     return text_starts(name, "read_image") || text_starts(name, "write_image");
 }
 
+/* Older versions of clang have these for half, too, which OpenCL has not. */
+static bool is_beyond_standard(const char *item)
+{
+    return text_starts(item, "fast_") && strstr(item, "half");
+}
+
 static struct list header, ours;
 
 TEST(every_overload_is_declared_as_clang_does)
@@ -205,7 +211,8 @@ TEST(every_overload_is_declared_as_clang_does)
             test_fail(__FILE__, __LINE__, "clang does not declare '%s'", ours.items[i]);
     for (size_t i = 0; i < header.count; i++) {
         name_of(header.items[i], name);
-        if (is_declared(name) && !is_of_images(name) && !has(&ours, header.items[i]))
+        if (is_declared(name) && !is_of_images(name) && !is_beyond_standard(header.items[i]) &&
+            !has(&ours, header.items[i]))
             test_fail(__FILE__, __LINE__, "hone does not declare '%s'", header.items[i]);
     }
     text_finish(&text);
