@@ -52,6 +52,10 @@ bool weights_hold_zero(const struct weights *w);
  * a row such a lane always holds; 0: not even one. */
 int weights_capacity(const struct weights *w);
 
+/* The same of woven.cl: how many pairs of rows, all columns of them. `biased`: of pixels less 128, for
+ * weights none of which is negative. */
+int weights_woven_capacity(const struct weights *w, bool biased);
+
 /* Of matrix.cl: signed bytes that make a weight, 1 or 2; 0: more, or sums do not fit 32 bits. */
 int weights_limbs(const struct weights *w);
 

@@ -23,6 +23,16 @@ static double largest(hone_type type)
     return type == HONE_S16 ? -(double)INT16_MIN : type_full_scale(type);
 }
 
+/* Pixels that are made signed leave room for twice the weights, if none is negative. */
+static void set_woven(struct filter_case *c, const struct weights *w)
+{
+    const bool bytes = c->in.type == HONE_U8;
+    const int plain = bytes ? weights_woven_capacity(w, false) : 0;
+    const int biased = bytes && 2 * plain <= w->height ? weights_woven_capacity(w, true) : 0;
+    case_set_symbol(c, "WOVEN", biased > plain ? biased : plain);
+    case_set_symbol(c, "WOVEN_BIAS", biased > plain ? 128 * weights_whole_total(w) : 0);
+}
+
 static void set_symbols(struct filter_case *c, const struct weights *w)
 {
     bool integer = type_is_integer(c->in.type);
@@ -39,6 +49,7 @@ static void set_symbols(struct filter_case *c, const struct weights *w)
     case_set_symbol(c, "LIMBS", c->in.type <= HONE_U16 ? weights_limbs(w) : 0);
     case_set_symbol(c, "COLOURS", case_copies_alpha(c) ? 3 : c->in.channels);
     case_set_symbol(c, "CAPACITY", c->in.type == HONE_U8 ? weights_capacity(w) : 0);
+    set_woven(c, w);
     case_set_symbol(c, "ZEROS", weights_hold_zero(w));
     case_set_symbol(c, "SEPARABLE", w->separable);
     case_set_real(c, "factor", w->factor);
@@ -93,9 +104,10 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
         "ROWS", TUNABLE_DEFINE, "16 4 8 32", "rows per work-item"                                            \
     }
 
-#define WHY_SUMS "two classes of weights: sums of 32 bits where they fit, else of 64"
-#define CELLS    "(roundup(W*C, 16*VECTORS) + KW*C + 16)"
-#define BYTES    "(roundup(W, 64) + roundup(KW, 4) + 64)"
+#define WHY_SUMS   "two classes of weights: sums of 32 bits where they fit, else of 64"
+#define CELLS      "(roundup(W*C, 16*VECTORS) + KW*C + 16)"
+#define BYTES      "(roundup(W, 64) + roundup(KW, 4) + 64)"
+#define WOVEN_LINE "(roundup(W*C, 64) + roundup(KW*C, 64) + 64)"
 /* Of matrix.cl, where neighbours are so many elements apart: elements before a tile of 16, and the depth of
  * products in units of 32. */
 #define MATRIX_BEFORE(step) "roundup(LEFT*" step ", 4)"
@@ -262,6 +274,19 @@ static const struct variant variants[] = {
                      .arguments = {"in", "out", "W", "H", WINDOW, "float:factor", "float:offset", "border",
                                    "table3:ceildiv(KW, 4)*KH*4", "CAPACITY", "tmp0", BYTES})},
      .cost = {"2*C", "ceildiv(KW, 4)*(KH + LINES - 1)*C/LINES/16", "2*ceildiv(KW, 4)*4*KH*C"}},
+    {VARIANT(
+         "woven", "woven.cl", NEEDS_WIDE, "packed",
+         "CPU: bytes times weights of 8 bits, two taps one below the other at once, channels as they lie"),
+     .condition = "TYPE == 0 && WOVEN > 0",
+     .specialised = "two classes of weights: where none is negative, and sums of plain pixels do not fit",
+     .tunables = {{"ROWS", TUNABLE_DEFINE, "64 32 128", "rows of a band"},
+                  {"LINES", TUNABLE_DEFINE, "4 2", "rows of results at once"}},
+     .defines = {"BIASED=WOVEN_BIAS > 0"},
+     .scratch = {{.bytes = "ceildiv(H, ROWS)*(KH + LINES - 1)*" WOVEN_LINE}},
+     .passes = {PASS("convolve_woven", .extent = {"H"}, .block = {"ROWS"}, .local = {"1"},
+                     .arguments = {"in", "out", "W", "H", WINDOW, "float:factor", "float:offset", "border",
+                                   "table7:KW*(KH + 1)*4", "WOVEN", "WOVEN_BIAS", "tmp0", WOVEN_LINE})},
+     .cost = {"2*C", "KW*(KH + LINES - 1)*C/LINES/64", "KW*(KH + 1)*C"}},
 };
 
 /* Where one channel at a time takes fewer products. */
@@ -304,6 +329,8 @@ static const struct seed seeds[] = {
     {"GPU && H >= 4096", "literal", "PX=4 ROWS=32 WG_X=64"},
     {"GPU", "literal", "PX=4 ROWS=16 WG_X=64"},
     {"GPU", "sliding", "PX=4 ROWS=16 WG_X=64"},
+    {"WIDE && KH > 1 && (KH <= 3 || WOVEN == 1)", "woven", "LINES=2"},
+    {"WIDE && KH > 3 && (C < 4 || KW*KH <= 100)", "woven", "LINES=4"},
     {"WIDE && KH >= 4", "dots", "LINES=4"},
     {"WIDE && KH == 3", "dots", "LINES=3"},
     {"WIDE && KH == 2", "dots", "LINES=2"},
@@ -338,6 +365,7 @@ static const struct rung rungs[] = {
     {"matrix-channels", "the same with a work-group for each channel", "matrix_channels", "", "hone"},
     {"wide", "64-byte vectors", "vectors", "", "hone"},
     {"wide-packed", "64-byte vectors, four bytes times four weights at once", "dots", "", "hone"},
+    {"wide-woven", "the same of two rows at once, channels as they lie", "woven", "", "hone"},
 };
 
 /* What tests and the doctor try: even sides, one row, one column, anchors, weights of all classes. */
@@ -345,8 +373,10 @@ static const char *const trials[] = {
     "kernel='4x3: 1 -2 3 4 2 -4 6 8 -1 2 -3 -4' scale=0.1 offset=30.5",
     "kernel='9x5: 1 2 3 4 5 6 7 8 9 9 8 7 6 5 4 3 2 1 0 1 0 1 0 1 0 1 0 -1 -300 2 7 7 5 1 3 1 1 4 1 5 99 2 6 "
     "5 300' scale=.003",
+    "kernel='1x4: 127 127 1 1' scale=0.004", /* black takes the sums of `woven` as low as they go */
     "kernel='1x7: 1 -1 3 -2 5 1 90000' scale=1e-4 flip=yes",
-    "kernel='5x2: 0.3 0.21 0.171 -0.0123457 0.1 0.03 0.07 0.1 0.05 -0.02' anchor-x=0 anchor-y=1", NULL};
+    "kernel='5x2: 0.3 0.21 0.171 -0.0123457 0.1 0.03 0.07 0.1 0.05 -0.02' anchor-x=0 anchor-y=1",
+    NULL};
 
 static const char *const usual[] = {"",
                                     "kernel='5x5: 1 4 6 4 1 4 16 24 16 4 6 24 36 24 6 4 16 24 16 4 1 4 6 4 "
@@ -386,7 +416,7 @@ const struct hone_filter hone_filter_convolve = {
                           "row of the window at the result's pixel; default: height / 2",
                           .incidental = true)},
     .symbols = {"KW", "KH", "LEFT", "TOP", "SUMS", "SUM24", "SHORTS", "BYTES", "LIMBS", "COLOURS", "CAPACITY",
-                "ZEROS", "SEPARABLE"},
+                "WOVEN", "WOVEN_BIAS", "ZEROS", "SEPARABLE"},
     .reals = {"factor"}, .prepare = prepare, .averages = averages, .table = convolve_table,
     .examples = {{"sharper, by the kernel that is the default", "'convolve' photo.jpg -o sharp.jpg"},
                  {"a relief, by a kernel of one's own",

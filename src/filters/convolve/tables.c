@@ -47,6 +47,21 @@ static void fill_bytes(const struct filter_case *c, uint32_t *table)
             table[j * groups + i / 4] |= (uint32_t)(uint8_t)w->whole[j * w->width + i] << 8 * (i % 4);
 }
 
+/* A weight, none outside of the kernel. */
+static uint32_t byte_at(const struct weights *w, int row, int column)
+{
+    return row < 0 || row >= w->height ? 0 : (uint8_t)w->whole[row * w->width + column];
+}
+
+/* Each weight and the one below it, twice in a word; first those of the row above the kernel's first. */
+static void fill_woven(const struct filter_case *c, uint32_t *table)
+{
+    const struct weights *w = c->data;
+    for (int j = 0; j <= w->height; j++)
+        for (int i = 0; i < w->width; i++)
+            table[j * w->width + i] = (byte_at(w, j - 1, i) | byte_at(w, j, i) << 8) * 0x10001;
+}
+
 /* Two weights of a row to a word, the first in its lower half. */
 static void fill_shorts(const struct filter_case *c, uint32_t *table)
 {
@@ -106,6 +121,8 @@ void convolve_table(const struct filter_case *c, int index, void *table, size_t 
         fill_factors(c, table);
     else if (index == 3)
         fill_bytes(c, table);
+    else if (index == 7)
+        fill_woven(c, table);
     else
         fill_matrix(c, index == 4 ? (int)c->in.channels : 1, table);
 }

@@ -69,6 +69,34 @@ int weights_capacity(const struct weights *w)
     return weights_whole_most(w) <= INT8_MAX ? capacity : 0;
 }
 
+/* What all columns of two rows give, per level; nothing lies beside the kernel. */
+static int64_t pair_total(const struct weights *w, int first)
+{
+    int64_t total = 0;
+    for (int j = first; j < first + 2; j++)
+        for (int i = 0; i < w->width && 0 <= j && j < w->height; i++)
+            total += llabs(w->whole[j * w->width + i]);
+    return total;
+}
+
+int weights_woven_capacity(const struct weights *w, bool biased)
+{
+    const int64_t room = biased ? INT16_MAX + 1 : INT16_MAX, level = biased ? 128 : UINT8_MAX;
+    int capacity = w->height;
+    for (int i = 0; i < taps(w); i++)
+        if (w->whole[i] > INT8_MAX || w->whole[i] < (biased ? 0 : -INT8_MAX))
+            return 0;
+    for (int first = -1; first < w->height; first++) {
+        int64_t total = 0;
+        for (int n = 0; n < capacity && first + 2 * n < w->height; n++) {
+            total += pair_total(w, first + 2 * n);
+            if (total * level > room)
+                capacity = n;
+        }
+    }
+    return capacity;
+}
+
 int weights_limbs(const struct weights *w)
 {
     int64_t most = weights_whole_most(w);
