@@ -319,8 +319,12 @@ inline void next_row(struct rows *r)
     r->place = crosses ? 0 : r->place;
 }
 
+#define AHEAD (8 * LANES) /* elements that are fetched ahead */
+
 /* Elements from i on of DOWN rows of points, filtered down: each row read counts for all of them. Weight k is
- * that of row k for the first of them; before the first weight and behind the last one there are zeros. */
+ * that of row k for the first of them; before the first weight and behind the last one there are zeros. Rows
+ * that no one has read before are fetched ahead, as are those of results: these are too many at once for the
+ * processor to foresee. */
 WIDE_VECTORS inline void filter_block(struct rows r, __global float *to, __constant const float *weights,
                                       int count, int i)
 {
@@ -330,9 +334,16 @@ WIDE_VECTORS inline void filter_block(struct rows r, __global float *to, __const
 #pragma unroll
         for (int n = 0; n < BLOCK; n++)
             sums[q][n] = 0;
+#pragma unroll
+    for (int q = 0; q < DOWN; q++)
+#pragma unroll
+        for (int n = 0; n < BLOCK; n++)
+            __builtin_prefetch(to + q * r.pitch + i + n * LANES + AHEAD, 1);
     for (int k = 0; k < count; k++, next_row(&r))
 #pragma unroll
         for (int n = 0; n < BLOCK; n++) {
+            if (k >= count - DOWN)
+                __builtin_prefetch(r.at + i + n * LANES + AHEAD);
             values v = LOAD(r.at + i + n * LANES);
             if (in_two_bands(&r))
                 v += LOAD(other_part(&r) + i + n * LANES);
@@ -347,11 +358,59 @@ WIDE_VECTORS inline void filter_block(struct rows r, __global float *to, __const
             STORE(to + q * r.pitch + i + n * LANES, sums[q][n]);
 }
 
-/* In place: results stand before all that is still to be read. */
-WIDE_VECTORS inline void filter_across(__global float *points, __constant const float *centre, int taps,
-                                       int ahead, int count)
+#if defined(NATIVE) && NATIVE == 64
+/* Elements after which neighbours begin at the start of a vector again. */
+#define UNIT (HONE_C == 3 ? 48 : 16)
+/* The neighbour `at` elements further, where it is one of the filter's. */
+#define ADD_NEIGHBOUR(at)                                                                                    \
+    if ((at) < UNIT && (at) >= first - i && (at) <= end - i) {                                               \
+        const float weight = weights[(i + (at)-first) / HONE_C];                                             \
+        _Pragma("unroll") for (int n = 0; n < BLOCK; n++) sums[n] = add_product(                             \
+            sums[n], MOVED(v[n + (at) % UNIT / LANES], v[n + (at) % UNIT / LANES + 1], at), weight);         \
+    }
+#define ADD_FOUR(k)                                                                                          \
+    ADD_NEIGHBOUR(HONE_C *(k))                                                                               \
+    ADD_NEIGHBOUR(HONE_C *((k) + 1)) ADD_NEIGHBOUR(HONE_C *((k) + 2)) ADD_NEIGHBOUR(HONE_C *((k) + 3))
+
+/* BLOCK vectors, whose first neighbours begin `first` elements further, the last ones `end`. Loads that lie
+ * across two lines of the cache take twice as long as others, so vectors between vectors are put together. */
+WIDE_VECTORS inline void filter_vectors(__global float *points, __constant const float *weights, int first,
+                                        int end)
 {
-    for (int i = 0; i < count; i += LANES) {
+    values sums[BLOCK];
+#pragma unroll
+    for (int n = 0; n < BLOCK; n++)
+        sums[n] = 0;
+    for (int i = first / UNIT * UNIT; i <= end; i += UNIT) {
+        values v[BLOCK + UNIT / LANES];
+#pragma unroll
+        for (int n = 0; n < BLOCK + UNIT / LANES; n++)
+            v[n] = LOAD(points + i + n * LANES);
+        ADD_FOUR(0) ADD_FOUR(4) ADD_FOUR(8) ADD_FOUR(12)
+    }
+#pragma unroll
+    for (int n = 0; n < BLOCK; n++)
+        STORE(points + n * LANES, sums[n]);
+}
+
+/* What filter_vectors() may read. */
+inline int read_elements(int end)
+{
+    return end / UNIT * UNIT + BLOCK * LANES + UNIT;
+}
+#endif
+
+/* In place: results stand before all that is still to be read. A row has `pitch` elements. */
+WIDE_VECTORS inline void filter_across(__global float *points, __constant const float *centre, int taps,
+                                       int ahead, int count, int pitch)
+{
+    int i = 0;
+#if defined(NATIVE) && NATIVE == 64
+    const int first = ahead - taps * HONE_C, end = ahead + taps * HONE_C;
+    for (; i < count && i + read_elements(end) <= pitch; i += BLOCK * LANES)
+        filter_vectors(points + i, centre - taps, first, end);
+#endif
+    for (; i < count; i += LANES) {
         __global const float *from = points + i + ahead;
         values sum = LOAD(from) * centre[0];
         for (int k = 1; k <= taps; k++)
@@ -388,7 +447,7 @@ __kernel void gaussian_coarse_filter(__global const float *gathered, __global fl
                                          min(2 * reach + DOWN, rows - row + 2 * reach))
                             : 0;
     for (int q = 0; q < DOWN; q++, to += pitch) {
-        filter_across(to, weights + taps, taps, reach * HONE_C, count);
+        filter_across(to, weights + taps, taps, reach * HONE_C, count, pitch);
         to[pitch - 1] = finite;
     }
 }
