@@ -7,6 +7,8 @@
  *   2. filter: the filter runs over that grid, down and across;
  *   3. spread: points are weighted onto rows of all columns, and four such rows onto each row of results.
  *
+ * Bands are filtered four rows at a time, right before these are spread, so that they stay in the caches.
+ *
  * Cell b is the pixels b * STEP .. b * STEP + STEP - 1 and lies between grid points b and b + 1; a pixel
  * counts for the points b - 1 .. b + 2. The grid goes on beyond the edges by `reach` points and those that
  * results there need, so that the border rule matters to `gather` alone. Values of a pixel's channels lie
@@ -428,28 +430,52 @@ inline float check_rows(struct rows r, int count)
     return sum;
 }
 
-/* DOWN of `rows` rows of filtered points, the first of which is that of the point one before the image's
- * first. Taps reach `taps` points to each side. */
-__kernel void gaussian_coarse_filter(__global const float *gathered, __global float *filtered,
-                                     __constant const float *table, int width, int step, int taps, int reach,
-                                     int rows, int cells, int pitch)
+/* The grid as it was gathered, and its filter. */
+struct grid {
+    __global const float *gathered;
+    __constant const float *weights;
+    int taps, reach; /* how far the filter goes, and the grid beyond the edges, in points */
+    int count, rows; /* elements of a row of filtered points, and rows of them */
+    int cells, pitch;
+};
+
+/* DOWN rows of filtered points, of which row 0 is that of the point one before the image's first. Not finite,
+ * if something that counts for them is not. */
+inline float filter_rows(const struct grid *g, __global float *to, int row)
 {
-    int row = get_global_id(0) * DOWN, count = (cells_of(width, step) + POINTS - 1) * HONE_C;
-    if (row >= rows)
-        return;
-    __global float *to = filtered + (size_t)row * pitch;
-    __constant const float *weights = table + POINTS * step + PADDING;
-    const int last = rows - row + reach + taps; /* gathered rows from the first one on */
-    for (int i = 0; i < count + 2 * reach * HONE_C; i += BLOCK * LANES)
-        filter_block(rows_from(gathered, row + reach - taps, cells, pitch), to, weights,
-                     min(2 * taps + DOWN, last), i);
-    float finite = FLOATING ? check_rows(rows_from(gathered, row, cells, pitch),
-                                         min(2 * reach + DOWN, rows - row + 2 * reach))
-                            : 0;
-    for (int q = 0; q < DOWN; q++, to += pitch) {
-        filter_across(to, weights + taps, taps, reach * HONE_C, count, pitch);
-        to[pitch - 1] = finite;
+    const int last = g->rows - row + g->reach + g->taps; /* gathered rows from the first one on */
+    for (int i = 0; i < g->count + 2 * g->reach * HONE_C; i += BLOCK * LANES)
+        filter_block(rows_from(g->gathered, row + g->reach - g->taps, g->cells, g->pitch), to, g->weights,
+                     min(2 * g->taps + DOWN, last), i);
+    for (int q = 0; q < DOWN; q++)
+        filter_across(to + q * g->pitch, g->weights + g->taps, g->taps, g->reach * HONE_C, g->count,
+                      g->pitch);
+    return FLOATING ? check_rows(rows_from(g->gathered, row, g->cells, g->pitch),
+                                 min(2 * g->reach + DOWN, g->rows - row + 2 * g->reach))
+                    : 0;
+}
+
+/* Rows of filtered points, one after the other, which are made DOWN at a time. */
+struct made {
+    __global float *lines;
+    int first, number;        /* the first row, and how many were taken */
+    float finite, was_finite; /* as filter_rows() tells, of the last lines and of those before */
+};
+
+inline __global const float *next_points(struct made *made, const struct grid *g)
+{
+    int place = made->number++ % DOWN;
+    if (place == 0) {
+        made->was_finite = made->finite;
+        made->finite = filter_rows(g, made->lines, made->first + made->number - 1);
     }
+    return made->lines + place * g->pitch;
+}
+
+/* Of the last POINTS rows. */
+inline bool all_finite(const struct made *made)
+{
+    return made->finite + (made->number % DOWN ? made->was_finite : 0) == 0;
 }
 
 /* ---- Spread ---- */
@@ -625,20 +651,12 @@ inline void next_line(__global float **lines)
     lines[POINTS - 1] = oldest;
 }
 
-/* Of what the last elements of a cell's rows of points tell. */
-inline bool all_finite(__global const float *last, int pitch)
-{
-    float sum = 0;
-    for (int k = 0; k < POINTS; k++)
-        sum += last[k * pitch];
-    return sum == 0;
-}
-
-/* Bands of cells of rows. */
+/* Bands of cells of rows: the filter, four rows of points at a time, and what becomes of them. */
 __kernel void gaussian_coarse_spread(__global const PIXEL *in, int in_offset, int in_pitch,
-                                     __global const float *filtered, __global PIXEL *out, int out_offset,
-                                     int out_pitch, __global float *scratch, int width, int height,
-                                     BORDER_TYPE border, __constant const float *phi, int step, int reach,
+                                     __global const float *gathered, __global float *filtered,
+                                     __global PIXEL *out, int out_offset, int out_pitch,
+                                     __global float *scratch, int width, int height, BORDER_TYPE border,
+                                     __constant const float *phi, int step, int taps, int reach,
                                      __constant const float *weights, int radius, int cells, int pitch,
                                      int line_elements)
 {
@@ -649,6 +667,15 @@ __kernel void gaussian_coarse_spread(__global const PIXEL *in, int in_offset, in
     scratch += (size_t)band * (6 * line_elements);
     __global PIXEL *beyond = (__global PIXEL *)(scratch + (POINTS + 1) * line_elements);
     const struct sheet s = {{in + in_offset, beyond, in_pitch, height}, width, step, reach, (float)border};
+    const struct grid g = {gathered,
+                           phi + POINTS * step + PADDING,
+                           taps,
+                           reach,
+                           (across + POINTS - 1) * HONE_C,
+                           cells_of(height, step) + POINTS - 1,
+                           cells,
+                           pitch};
+    struct made made = {filtered + (size_t)band * (DOWN * pitch), cell, 0, 0, 0};
     out += out_offset;
     if (FLOATING)
         fill_beyond(beyond, (PIXEL)border, count);
@@ -664,15 +691,14 @@ __kernel void gaussian_coarse_spread(__global const PIXEL *in, int in_offset, in
     for (int k = 0; k < POINTS; k++)
         lines[k] = scratch + k * line_elements;
     for (int k = 0; k + 1 < POINTS; k++)
-        spread_across(filtered + (size_t)(cell + k) * pitch, lines[k + 1], patterns, along, step, across);
+        spread_across(next_points(&made, &g), lines[k + 1], patterns, along, step, across);
     for (; cell < end; cell++) {
-        __global const float *points = filtered + (size_t)cell * pitch;
         next_line(lines);
-        spread_across(points + (POINTS - 1) * pitch, lines[POINTS - 1], patterns, along, step, across);
+        spread_across(next_points(&made, &g), lines[POINTS - 1], patterns, along, step, across);
         int y = cell * step, rows = min(step, height - y);
         const struct target t = {s.rows.in + y * in_pitch, out + y * out_pitch, in_pitch, out_pitch, rows};
         join_cell(lines, &t, down, count);
-        bool again = FLOATING && !all_finite(points + pitch - 1, pitch);
+        bool again = FLOATING && !all_finite(&made);
         for (int row = 0; row < rows; row++) {
             if (again)
                 weigh_row(&s, scratch + POINTS * line_elements + radius * HONE_C, out + (y + row) * out_pitch,

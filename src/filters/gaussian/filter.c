@@ -91,7 +91,6 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
  * with what is read behind it, and of a line of all columns with what lies beyond both edges. */
 #define COARSE_CELLS "max(3, ceildiv(ROWS, STEP))"
 #define COARSE_BANDS "ceildiv(ceildiv(H, STEP) + 2*REACH + 6, " COARSE_CELLS ")"
-#define COARSE_ROWS  "(ceildiv(H, STEP) + 3)"
 #define COARSE_PITCH "roundup((ceildiv(W, STEP) + 2*REACH + 3)*C + 80, 16)"
 #define COARSE_LINE  "(roundup((ceildiv(W, STEP) + 2*REACH + 6)*STEP*C, 16) + 1024)"
 #define COARSE_TABLE "table6:4*(4*STEP + 2*TAPS + 7)"
@@ -248,17 +247,15 @@ static const struct variant variants[] = {
      .tunables = {{"ROWS", TUNABLE_LAUNCH, "128 32 64 256", "rows of a band"},
                   {"WG_X", TUNABLE_LAUNCH, "1 2 4", "bands per work-group"}},
      .scratch = {{.bytes = "4*" COARSE_BANDS "*(" COARSE_CELLS " + 3)*" COARSE_PITCH},
-                 {.bytes = "4*roundup(" COARSE_ROWS ", 4)*" COARSE_PITCH},
+                 {.bytes = "16*" COARSE_BANDS "*" COARSE_PITCH},
                  {.bytes = "24*" COARSE_BANDS "*" COARSE_LINE}},
      .passes = {PASS("gaussian_coarse_gather", .extent = {COARSE_BANDS},
                      .arguments = {"in", "tmp0", "tmp2", "W", "H", "border", COARSE_TABLE, "STEP", "REACH",
                                    COARSE_BANDS, COARSE_CELLS, COARSE_PITCH, COARSE_LINE}),
-                PASS("gaussian_coarse_filter", .extent = {"ceildiv(" COARSE_ROWS ", 4)"},
-                     .arguments = {"tmp0", "tmp1", COARSE_TABLE, "W", "STEP", "TAPS", "REACH", COARSE_ROWS,
-                                   COARSE_CELLS, COARSE_PITCH}),
                 PASS("gaussian_coarse_spread", .extent = {"H"}, .block = {COARSE_CELLS "*STEP"},
-                     .arguments = {"in", "tmp1", "out", "tmp2", "W", "H", "border", COARSE_TABLE, "STEP",
-                                   "REACH", WEIGHTS, "R", COARSE_CELLS, COARSE_PITCH, COARSE_LINE})},
+                     .arguments = {"in", "tmp0", "tmp1", "out", "tmp2", "W", "H", "border", COARSE_TABLE,
+                                   "STEP", "TAPS", "REACH", WEIGHTS, "R", COARSE_CELLS, COARSE_PITCH,
+                                   COARSE_LINE})},
      .cost = {"C*(2*BITS/8 + 8/STEP/STEP)", "C*(20/STEP + (8*TAPS + 16)/STEP/STEP)/16",
               "C*(20 + 32/STEP + (8*TAPS + 16)/STEP/STEP)"}},
     {VARIANT("tile", NULL, NEEDS_LOCAL, "local",
