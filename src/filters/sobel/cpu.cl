@@ -293,11 +293,6 @@ inline results combined(const struct terms *above, const struct terms *now, cons
                                                                               << (ushort)8};
     return r.bytes;
 }
-
-inline RESULT combined_one(int dx, int dy)
-{
-    return (RESULT)magnitudes((shorts)(short)((dx + dy) / 2), (shorts)(short)((dx - dy) / 2))[0];
-}
 #else
 inline values magnitude(values v)
 {
@@ -378,30 +373,58 @@ inline results combined(const struct terms *above, const struct terms *now, cons
     return finish((above->difference + now->difference) + (now->difference + below->difference),
                   below->smooth - above->smooth);
 }
-
-inline RESULT combined_one(NUMBER dx, NUMBER dy)
-{
-    return finish((values)(VALUE)dx, (values)(VALUE)dy)[0];
-}
 #endif
 
-/* Images about as narrow as a vector. */
-inline void walk_narrow(const struct strip *s, const struct sink *sink, int y, int end)
+/* Of images about as narrow as a vector, a row with what is beyond its edges, and room for whole vectors. */
+struct padded {
+    PIXEL line[2 * LANES + 2 * HONE_C];
+};
+
+inline struct terms read_padded(struct padded *p, const struct strip *s, int row, pixels *centre)
 {
-    for (; y < end; y++)
-        for (int i = 0; i < s->count; i++) {
-            int x = i / HONE_C, channel = i % HONE_C;
-            NUMBER p[3][3];
-            for (int j = 0; j < 3; j++)
-                for (int k = 0; k < 3; k++)
-                    p[j][k] =
-                        source_at(&s->source, x + k - 1, y + j - 1, channel, s->width, s->height, s->border);
-            NUMBER dx = (p[0][2] - p[0][0]) + 2 * (p[1][2] - p[1][0]) + (p[2][2] - p[2][0]);
-            NUMBER dy = (p[2][0] - p[0][0]) + 2 * (p[2][1] - p[0][1]) + (p[2][2] - p[0][2]);
-            bool leaves = hone_leaves(x - 1, y - 1, 3, 3, s->width, s->height);
-            RESULT r = HONE_BORDER == BORDER_ZERO_OUTSIDE && leaves ? (RESULT)0 : combined_one(dx, dy);
-            sink_put(sink, i, y, IS_ALPHA(channel) ? (RESULT)p[1][1] : r);
-        }
+    const bool beyond = HONE_BORDER == BORDER_CONSTANT && row < 0;
+    __global const PIXEL *from = s->source.at + (beyond ? 0 : row) * s->source.pitch;
+    for (int i = 0; i < s->count; i++)
+        p->line[HONE_C + i] = beyond ? s->border : from[i];
+    for (int channel = 0; channel < HONE_C; channel++) {
+        p->line[channel] = beyond ? s->border : edge(-1, row, channel, s);
+        p->line[HONE_C + s->count + channel] = beyond ? s->border : edge(s->width, row, channel, s);
+    }
+    const PIXEL *at = p->line + s->at;
+    const struct three t = {*(const pixels_at *)at, *(const pixels_at *)(at + HONE_C),
+                            *(const pixels_at *)(at + 2 * HONE_C)};
+    *centre = t.centre;
+    return terms(t);
+}
+
+/* A vector of such rows, from s->at on. */
+inline void walk_padded(const struct strip *s, const struct sink *sink, int y, int end)
+{
+    struct padded p;
+    pixels middle, next;
+    for (int i = 0; i < 2 * LANES + 2 * HONE_C; i++)
+        p.line[i] = 0;
+    struct terms above = read_padded(&p, s, hone_fold(y - 1, s->height), &middle);
+    struct terms now = read_padded(&p, s, hone_fold(y, s->height), &middle);
+    for (; y < end; y++) {
+        struct terms below = read_padded(&p, s, hone_fold(y + 1, s->height), &next);
+        union {
+            results all;
+            RESULT lane[LANES];
+        } r;
+        r.all = clear_outside(keep_alpha(combined(&above, &now, &below), middle), s, y);
+        for (int k = 0; k < min(LANES, s->count - s->at); k++)
+            sink_put(sink, s->at + k, y, r.lane[k]);
+        above = now;
+        now = below;
+        middle = next;
+    }
+}
+
+inline void walk_narrow(struct strip s, const struct sink *sink, int y, int end)
+{
+    for (s.at = 0; s.at < s.count; s.at += LANES)
+        walk_padded(&s, sink, y, end);
 }
 
 #if defined(HONE_ALL) || defined(VARIANT_lines)
@@ -448,7 +471,7 @@ __kernel void sobel_lines(__global const PIXEL *in, int in_offset, int in_pitch,
     int behind = first + BLOCK >= strips ? count : (first + BLOCK) * LANES;
     struct strip s = {SOURCE_OF(in), width, height, count, 0, false, false, border};
     if (is_narrow(count)) {
-        walk_narrow(&s, &sink, y, end);
+        walk_narrow(s, &sink, y, end);
         return;
     }
     for (; y < end; y += STEP)
@@ -482,7 +505,7 @@ __kernel void sobel_vectors(__global const PIXEL *in, int in_offset, int in_pitc
         return;
     struct strip s = {SOURCE_OF(in), width, height, count, 0, false, false, border};
     if (is_narrow(count)) {
-        walk_narrow(&s, &sink, y, end);
+        walk_narrow(s, &sink, y, end);
         return;
     }
     place_strip(&s, number * LANES);
