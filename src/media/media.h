@@ -181,11 +181,13 @@ bool media_needs_libvips(const char *name);
 
 struct media_write_options {
     int quality; /* 1..100 where media_takes() says so; 0: MEDIA_QUALITY, and lossless from WebP to WebP */
-    const char *compression; /* of TIFF, one of media_compressions; NULL: that of a TIFF input, else none */
-    bool strip;              /* of the metadata only the colour profile stays */
-    bool turned;             /* rows of the input are columns of the image */
-    bool flatten;            /* alpha is laid over the background */
-    double background[3];    /* red, green, blue: 0 to 1 of the full scale */
+    /* One of media_compressions, where media_takes_compression() says so: there it outweighs the quality.
+     * NULL, and elsewhere: that of a TIFF input, else none. */
+    const char *compression;
+    bool strip;           /* of the metadata only the colour profile stays */
+    bool turned;          /* rows of the input are columns of the image */
+    bool flatten;         /* alpha is laid over the background */
+    double background[3]; /* red, green, blue: 0 to 1 of the full scale */
     /* Of counts that go to CSV or JSON: the edges of the bins, one more than there are bins. The pixels are a
      * row of counts and three more: of what is below the first edge, above the last, and NaN. NULL: no
      * counts. */
@@ -201,12 +203,14 @@ extern const char media_compressions[]; /* separated by bars */
 /* What an option would do for the format of a name. */
 enum media_option {
     MEDIA_OPTION_QUALITY,
-    MEDIA_OPTION_COMPRESSION,
     MEDIA_OPTION_SEQUENCE, /* several may follow each other in one stream */
     MEDIA_OPTION_PAGES,    /* one file holds several */
     MEDIA_OPTION_APART     /* and they may be of different sizes and kinds: see media_pages */
 };
 bool media_takes(const char *name, enum media_option option);
+
+/* Whether the format of a name can be compressed so; `word` is one of media_compressions. */
+bool media_takes_compression(const char *name, const char *word);
 
 /* The formats of this build, readable ones and writable ones; false beyond the last. */
 struct media_format_info {

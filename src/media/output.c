@@ -28,12 +28,11 @@ enum {
 
 /* Traits of formats. */
 enum {
-    LOSSY = 1,      /* has a quality */
-    COMPRESSED = 2, /* is compressed in several ways, all without loss */
-    ENCODER = 4,    /* needs an encoder that a machine may lack */
-    SEQUENCE = 8,   /* says where it ends: several may follow each other */
-    PAGES = 16,     /* holds several images */
-    APART = 32      /* and they may be of different sizes and kinds */
+    LOSSY = 1,    /* has a quality */
+    ENCODER = 2,  /* needs an encoder that a machine may lack */
+    SEQUENCE = 4, /* says where it ends: several may follow each other */
+    PAGES = 8,    /* holds several images */
+    APART = 16    /* and they may be of different sizes and kinds */
 };
 
 #ifdef HONE_HAVE_VIPS
@@ -56,7 +55,7 @@ static const struct format formats[] = {
     {"PNG", ".png", BITS_8 | BITS_16, ANY_CHANNELS, "8 or 16 bits", "any channels", HONE_MAX_SIDE, SEQUENCE,
      BY_VIPS},
     {"TIFF", ".tif .tiff", ANY_TYPE, ANY_CHANNELS, "any type", "any number of channels", HONE_MAX_SIDE,
-     COMPRESSED | PAGES | APART, BY_VIPS},
+     PAGES | APART, BY_VIPS},
     {"JPEG", ".jpg .jpeg .jpe", BITS_8, GRAY | RGB, "8 bits", "no alpha", 65500, LOSSY | SEQUENCE, BY_VIPS},
     {"WebP", ".webp", BITS_8, GRAY | RGB | RGB_ALPHA, "8 bits", "any channels", 16383,
      LOSSY | SEQUENCE | PAGES, BY_VIPS},
@@ -93,7 +92,7 @@ static const struct {
                  {"Ventana", ".bif"}, {"NIfTI", ".nii"},
                  {"Analyze", ".img"}, {"VIPS", ".v .vips"}};
 
-const char media_compressions[] = "none|lzw|deflate|packbits|zstd";
+const char media_compressions[] = "none|lzw|deflate|packbits|zstd|lossless";
 
 /* The suffix of a name in small letters, with its dot; "" when there is none or a long one. */
 static void suffix_of(const char *name, char suffix[MAX_SUFFIX + 1])
@@ -139,12 +138,17 @@ const char *media_vips_version(void)
 bool media_takes(const char *name, enum media_option option)
 {
     static const unsigned traits[] = {[MEDIA_OPTION_QUALITY] = LOSSY,
-                                      [MEDIA_OPTION_COMPRESSION] = COMPRESSED,
                                       [MEDIA_OPTION_SEQUENCE] = SEQUENCE,
                                       [MEDIA_OPTION_PAGES] = PAGES,
                                       [MEDIA_OPTION_APART] = APART};
     const struct format *format = find_format(name);
     return format && (format->traits & traits[option]);
+}
+
+bool media_takes_compression(const char *name, const char *word)
+{
+    const struct format *format = find_format(name);
+    return format && strcmp(format->name, strcmp(word, "lossless") == 0 ? "WebP" : "TIFF") == 0;
 }
 
 static bool is_read(const char *name, bool hardened);

@@ -36,12 +36,45 @@ static hone_status find_items(struct items *items, const struct apply_options *o
     return status;
 }
 
-static bool some_output_takes(const struct items *items, enum media_option option)
+static bool takes_compression(const struct items *items, const char *word)
 {
     for (size_t i = 0; i < items->count; i++)
-        if (media_takes(items->list[i].output, option))
+        if (media_takes_compression(items->list[i].output, word))
             return true;
     return items->count == 0;
+}
+
+/* Where compression is lossless, there is no quality. */
+static bool takes_quality(const struct items *items, const char *compression)
+{
+    for (size_t i = 0; i < items->count; i++) {
+        const char *name = items->list[i].output;
+        if (media_takes(name, MEDIA_OPTION_QUALITY) &&
+            !(compression && media_takes_compression(name, compression)))
+            return true;
+    }
+    return items->count == 0;
+}
+
+static hone_status quality_is_idle(const char *name, const char *compression, hone_error *error)
+{
+    if (compression && media_takes_compression(name, compression))
+        return error_usage(error,
+                           "--quality means nothing to '%s' with --compression %s: leave one of both out",
+                           name, compression);
+    return error_usage(error, "--quality means nothing to '%s': it is for JPEG, WebP, AVIF, HEIC and video",
+                       name);
+}
+
+static hone_status compression_is_idle(const char *name, const char *word, hone_error *error)
+{
+    if (strcmp(word, "lossless") != 0)
+        return error_usage(error, "--compression %s means nothing to '%s': it is for TIFF%s", word, name,
+                           media_takes_compression(name, "lossless") ? "; WebP takes lossless" : "");
+    return error_usage(error,
+                       "--compression lossless means nothing to '%s': it is for WebP; PNG, TIFF and PNM are "
+                       "lossless anyway, JPEG, GIF, AVIF and HEIC never",
+                       name);
 }
 
 /* What no output heeds was not meant. */
@@ -50,17 +83,17 @@ static hone_status check_meaning(const struct apply_options *options, const stru
 {
     const char *name = items->count ? items->list[0].output : "";
     const bool has_video = apply_has_video(items);
-    if (options->quality > 0 && !has_video && !some_output_takes(items, MEDIA_OPTION_QUALITY))
-        return error_usage(
-            error, "--quality means nothing to '%s': it is for JPEG, WebP, AVIF, HEIC and video", name);
+    const char *compression = options->write.compression;
+    if (options->quality > 0 && !has_video && !takes_quality(items, compression))
+        return quality_is_idle(name, compression, error);
     if (!has_video && apply_video_option(options))
         return error_usage(error, "%s means nothing to '%s': it is for video", apply_video_option(options),
                            name);
     if (apply_has_videos_only(items) && apply_picture_option(options))
         return error_usage(error, "%s means nothing to '%s': it is for pictures, not for video",
                            apply_picture_option(options), name);
-    if (options->write.compression && !some_output_takes(items, MEDIA_OPTION_COMPRESSION))
-        return error_usage(error, "--compression means nothing to '%s': it is for TIFF", name);
+    if (compression && !takes_compression(items, compression))
+        return compression_is_idle(name, compression, error);
     return HONE_OK;
 }
 
@@ -377,8 +410,8 @@ const struct command command_apply = {
         "-B\n"
         "  --raw FORMAT:WxH@RATE  input is frames without a container, in ffmpeg's terms:\n"
         "                       nv12:1920x1080@25; outputs named .yuv, .rgb or .raw are such frames\n"
-        "  --compression WORD   compression of TIFF: none, lzw, deflate, packbits or zstd (default: that of\n"
-        "                       a TIFF input if it is one of these, else none)\n"
+        "  --compression WORD   of TIFF: none, lzw, deflate, packbits or zstd (default: that of a TIFF\n"
+        "                       input if it is one of these, else none); of WebP: lossless\n"
         "  --background COLOUR  blend images with alpha over #rrggbb, black, white or gray\n"
         "  --alpha auto|copy    auto (default): averages weight colours by alpha, and alpha is filtered\n"
         "                       like them; copy (the default with --variant or --config): alpha is\n"

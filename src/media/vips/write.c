@@ -343,12 +343,19 @@ static bool keep_resolution(const struct media_output *output, struct tiff_layou
     return vips_error("TIFF", "the resolution could not be written"), false;
 }
 
+/* What was asked for may be for other outputs. */
+static const char *compression_asked(const struct media_output *output)
+{
+    const char *word = output->options->compression;
+    return word && media_takes_compression(output->name, word) ? word : NULL;
+}
+
 /* As the input was stored, as far as nothing else was asked for. */
 static bool save_tiff(const struct media_output *output, VipsImage *image, VipsTarget *target)
 {
     struct tiff_layout layout = {0};
     const bool like_input = media_tiff_layout(output->like, &layout);
-    const char *asked = output->options->compression;
+    const char *asked = compression_asked(output);
     const int compression = asked ? vips_enum_from_nick("hone", VIPS_TYPE_FOREIGN_TIFF_COMPRESSION, asked)
                                   : (int)compression_of_tag(like_input ? layout.compression : 1);
     const bool tiles = layout.tile_width >= 16 && layout.tile_height >= 16 && layout.tile_width <= 32768 &&
@@ -364,13 +371,13 @@ static bool save_tiff(const struct media_output *output, VipsImage *image, VipsT
            mark_channels(output) && keep_resolution(output, &layout);
 }
 
-/* As a lossless input is, unless a quality was asked for, which lossless files do not have. */
+/* Without loss if that was asked for, or as a lossless input is, unless a quality was asked for. */
 static bool save_webp(const struct media_output *output, VipsImage *image, VipsTarget *target)
 {
     const int quality = output->options->quality;
-    const bool lossless = !quality && output->like &&
-                          strcmp(media_get_info(output->like)->format, "WebP") == 0 &&
-                          vips_webp_is_lossless(output->like->fd);
+    const bool was_lossless = output->like && strcmp(media_get_info(output->like)->format, "WebP") == 0 &&
+                              vips_webp_is_lossless(output->like->fd);
+    const bool lossless = compression_asked(output) || (!quality && was_lossless);
     return vips_webpsave_target(image, target, "Q", quality ? quality : MEDIA_QUALITY, "lossless", lossless,
                                 NULL) == 0;
 }

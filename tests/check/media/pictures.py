@@ -4,6 +4,7 @@
 
 import atexit
 import json
+import os
 import re
 import struct
 import subprocess
@@ -12,6 +13,7 @@ import zlib
 
 import cv2
 import numpy as np
+from PIL import Image
 
 import bridge
 import frame
@@ -659,14 +661,35 @@ def test_a_lossless_webp_stays_lossless():
         subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=60x40:rate=10:duration=0.5", "-pix_fmt", "bgra", "-c:v", "libwebp_anim",
                         "-lossless", "1", place.path("moving.webp")], check=True)
         for name, more, exact in (("exact.webp", (), True), ("exact.webp", ("--quality", "80"), False), ("lossy.webp", (), False), ("in.png", (), False),
+                                  ("in.png", ("--compression", "lossless"), True), ("lossy.webp", ("--compression", "lossless"), True),
                                   ("moving.webp", (), True)):
             place.run("apply", "box size=1", place.path(name), "-o", place.path("out.webp"), "--force", *more)
             with open(place.path("out.webp"), "rb") as file:
                 data = file.read()
             kinds = [kind for kind in (b"VP8L", b"VP8 ") if kind in data]
             frame.check(kinds == [b"VP8L" if exact else b"VP8 "], f"{name} {more}: {kinds}")
-            if name == "exact.webp" and exact:
-                frame.check((cv2.imread(place.path("out.webp")) == image).all(), "samples differ")
+            if exact and name != "moving.webp":
+                frame.check((cv2.imread(place.path("out.webp")) == cv2.imread(place.path(name))).all(), "samples differ")
+
+
+def test_lossless_is_for_webp():
+    """In a folder each output heeds what is meant for it; what none heeds is an error."""
+    image = np.random.default_rng(3).integers(0, 256, (40, 60, 3), np.uint8)
+    with Place() as place:
+        os.mkdir(place.path("in"))
+        for name, quality in (("a.webp", (cv2.IMWRITE_WEBP_QUALITY, 80)), ("b.jpg", ()), ("c.tif", (cv2.IMWRITE_TIFF_COMPRESSION, 5))):
+            frame.check(cv2.imwrite(place.path("in", name), image, quality), name)
+        place.run("apply", "box size=1", place.path("in"), "-o", place.path("out/"), "--compression", "lossless", "--quality", "100")
+        for name in ("a.webp", "c.tif"):
+            frame.check((cv2.imread(place.path("out", name)) == cv2.imread(place.path("in", name))).all(), f"{name}: samples differ")
+        with Image.open(place.path("out", "c.tif")) as kept:
+            frame.check(kept.info["compression"] == "tiff_lzw", kept.info["compression"])
+        for source, out, options, message in (("a.webp", "x.webp", ("--compression", "lossless", "--quality", "80"), "leave one of both out"),
+                                              ("a.webp", "x.webp", ("--compression", "lzw"), "it is for TIFF; WebP takes lossless"),
+                                              ("a.webp", "x.png", ("--compression", "lossless"), "PNG, TIFF and PNM are lossless anyway"),
+                                              ("b.jpg", "x.tif", ("--compression", "lossless"), "PNG, TIFF and PNM are lossless anyway")):
+            said = place.run("apply", "box", place.path("in", source), "-o", place.path(out), *options, status=2).stderr
+            frame.check(message in said, said)
 
 
 def test_what_comes_before_damage_is_taken_with_a_warning():
