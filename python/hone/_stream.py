@@ -48,7 +48,7 @@ class Stream:
             self._stream.bind(place, step, other)
         self._layouts = [source.result_layout(width, height, channels) + (type_name,) for source, (
             width, height, type_name, channels) in zip(sources, self._stream.outputs())]
-        self._flying = collections.deque()  # what frames in flight read and write
+        self._flying = collections.deque()  # what frames in flight read and write; the C module adds and takes it
         self._state = threading.Condition()
         self._pulling = threading.Lock()
         self._puller = None
@@ -69,14 +69,13 @@ class Stream:
             self._open()
             if self._ended:
                 raise UsageError("the stream has ended: no frames follow end()")
-            while not self._open().try_push(tuple(sources), targets):
+            while not self._open().try_push(tuple(sources), targets, self._flying, (sources, targets, results)):
                 if not wait:
                     return False
                 if self._puller == threading.get_ident():
                     raise UsageError("all slots are taken, and the thread that takes results would wait for itself: "
                                      "take results first, or use map")
                 self._state.wait()
-            self._flying.append((sources, targets, results))
             self._state.notify_all()
         return True
 
@@ -91,15 +90,15 @@ class Stream:
                     self._state.wait()
                 if not self._flying:
                     return None
-            found = self._open().pull() if wait else self._open().try_pull()
-            if found is False:
+            taken = self._open().pull(self._flying) if wait else self._open().try_pull(self._flying)
+            if taken is None:
                 return None
+            (_, _, results), failure = taken
             with self._state:
-                _, _, results = self._flying.popleft()
                 self._puller = threading.get_ident()
                 self._state.notify_all()
-        if found is not True:
-            raise found
+        if failure is not None:
+            raise failure
         return results if self._listed else results[0]
 
     def end(self):

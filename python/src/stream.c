@@ -120,12 +120,22 @@ static bool read_views(const stream *self, PyObject *views, const char *role, bo
     return true;
 }
 
+/* Whether what a frame uses was noted. */
+static bool note_flying(PyObject *flying, PyObject *used)
+{
+    PyObject *none = PyObject_CallMethod(flying, "append", "(O)", used);
+    Py_XDECREF(none);
+    return none != NULL;
+}
+
+/* Notes the frame itself: an interrupt (Ctrl-C) may come as soon as Python goes on, and what is in flight and
+ * not noted would be freed too early. */
 static PyObject *stream_try_push(PyObject *object, PyObject *arguments)
 {
     stream *self = (stream *)object;
-    PyObject *ins, *outs;
+    PyObject *ins, *outs, *flying, *used;
     const view *in[HONE_STREAM_PLANES], *out[HONE_STREAM_PLANES];
-    if (!PyArg_ParseTuple(arguments, "O!O!", &PyTuple_Type, &ins, &PyTuple_Type, &outs) ||
+    if (!PyArg_ParseTuple(arguments, "O!O!OO", &PyTuple_Type, &ins, &PyTuple_Type, &outs, &flying, &used) ||
         !read_views(self, ins, "frame", false, in) || !read_views(self, outs, "out", true, out))
         return NULL;
     hone_frame frame = {.size = sizeof frame};
@@ -139,7 +149,8 @@ static PyObject *stream_try_push(PyObject *object, PyObject *arguments)
     hone_status status;
     hone_error error;
     Py_BEGIN_ALLOW_THREADS status = hone_stream_try_push(self->made, &frame, &taken, &error);
-    Py_END_ALLOW_THREADS return status ? errors_raise(status, &error) : PyBool_FromLong(taken);
+    Py_END_ALLOW_THREADS if (status) return errors_raise(status, &error);
+    return taken && !note_flying(flying, used) ? NULL : PyBool_FromLong(taken);
 }
 
 /* The exception of a frame that failed, as an object; NULL with another one set. */
@@ -157,7 +168,9 @@ static PyObject *frame_error(const hone_stream_result *result)
 typedef hone_status pull_function(hone_stream *stream, hone_stream_result *result, bool *got,
                                   hone_error *error);
 
-static PyObject *pull(PyObject *object, pull_function *function)
+/* Takes the frame from those in flight itself: were it there when an interrupt comes, one would wait for it
+ * for ever. */
+static PyObject *pull(PyObject *object, PyObject *flying, pull_function *function)
 {
     hone_stream_result result;
     bool got = false;
@@ -165,19 +178,25 @@ static PyObject *pull(PyObject *object, pull_function *function)
     hone_error error;
     Py_BEGIN_ALLOW_THREADS status = function(((stream *)object)->made, &result, &got, &error);
     Py_END_ALLOW_THREADS if (status) return errors_raise(status, &error);
-    return got && result.status ? frame_error(&result) : PyBool_FromLong(got);
+    if (!got)
+        Py_RETURN_NONE;
+    PyObject *used = PyObject_CallMethod(flying, "popleft", NULL);
+    PyObject *failure = used && result.status ? frame_error(&result) : NULL;
+    PyObject *pair =
+        used && (failure || !result.status) ? PyTuple_Pack(2, used, failure ? failure : Py_None) : NULL;
+    Py_XDECREF(used);
+    Py_XDECREF(failure);
+    return pair;
 }
 
-static PyObject *stream_pull(PyObject *object, PyObject *unused)
+static PyObject *stream_pull(PyObject *object, PyObject *flying)
 {
-    (void)unused;
-    return pull(object, hone_stream_pull);
+    return pull(object, flying, hone_stream_pull);
 }
 
-static PyObject *stream_try_pull(PyObject *object, PyObject *unused)
+static PyObject *stream_try_pull(PyObject *object, PyObject *flying)
 {
-    (void)unused;
-    return pull(object, hone_stream_try_pull);
+    return pull(object, flying, hone_stream_try_pull);
 }
 
 static PyObject *stream_flush(PyObject *object, PyObject *unused)
@@ -307,10 +326,12 @@ static PyObject *stream_stats(PyObject *object, PyObject *unused)
 bool stream_add(PyObject *module)
 {
     static PyMethodDef methods[] = {
-        {"try_push", stream_try_push, METH_VARARGS, "try_push(ins, outs): whether there was a free slot"},
-        {"pull", stream_pull, METH_NOARGS,
-         "Waits for the oldest frame: True, or the exception that it failed with."},
-        {"try_pull", stream_try_pull, METH_NOARGS, "As pull; False if the oldest frame is not finished yet."},
+        {"try_push", stream_try_push, METH_VARARGS,
+         "try_push(ins, outs, flying, used): whether there was a free slot; then flying.append(used)"},
+        {"pull", stream_pull, METH_O,
+         "pull(flying): waits for the oldest frame: (flying.popleft(), None or the exception that it failed "
+         "with)"},
+        {"try_pull", stream_try_pull, METH_O, "As pull; None if the oldest frame is not finished yet."},
         {"flush", stream_flush, METH_NOARGS, "Waits until all frames are finished."},
         {"set", stream_set, METH_VARARGS, "set(step, 'name=value ...')"},
         {"bind", stream_bind, METH_VARARGS, "bind(place, step, view): the second image of a step"},

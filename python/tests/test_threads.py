@@ -73,6 +73,29 @@ def test_ctrl_c_ends_a_long_stack():
     assert hone.box(plane).shape == plane.shape
 
 
+ENDLESS = """
+import itertools, signal, sys, threading, numpy, hone
+signal.signal(signal.SIGINT, signal.default_int_handler)
+frame = numpy.zeros((2000, 2000), numpy.float32)
+with hone.Stream("gaussian sigma=20", like=frame, slots=2) as stream:
+    for _ in range(3):
+        taken = 0
+        try:
+            for result in stream.map(itertools.repeat(frame)):
+                taken += 1
+                if taken == 2:
+                    threading.Timer(0.1, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT)).start()
+        except KeyboardInterrupt:
+            assert stream.stats["in_flight"] == 0
+    assert len(list(stream.map([frame] * 3))) == 3
+"""
+
+
+def test_ctrl_c_ends_a_map():
+    """It comes while a result is waited for, which takes nearly all of the time."""
+    subprocess.run([sys.executable, "-c", ENDLESS], check=True, timeout=100)
+
+
 def resident():
     with open("/proc/self/statm", encoding="ascii") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
