@@ -140,7 +140,7 @@ def changed(chain, step, parameter, value):
     """The canonical text of a chain in which a step has another value of a parameter."""
     _, filters, values, _ = parse(chain)
     values = [dict(one) for one in values]
-    values[step][parameter] = value_text(value)
+    values[step][parameter] = value_text(value, parameter)
     steps = [" ".join([name, *(f"{key}={quoted(text)}" for key, text in own.items())])
              for name, own in zip(filters, values)]
     return parse(" | ".join(steps))[0]

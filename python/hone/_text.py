@@ -26,7 +26,7 @@ def is_truth(value):
     return isinstance(value, bool) or type(value).__name__ in ("bool_", "bool")
 
 
-def _table(rows):
+def _table(rows, name):
     """'WIDTHxHEIGHT: values' from rows of numbers: what convolve's kernel is."""
     try:
         table = [[float(value) for value in row] for row in rows]
@@ -34,14 +34,15 @@ def _table(rows):
         table = []
     widths = {len(row) for row in table}
     if len(widths) != 1 or widths == {0}:
-        raise UsageError(f"{rows!r} is no table of numbers: pass rows of one length, such as [[1, 2, 1], [2, 4, 2]], "
+        raise UsageError(f"{name}: {rows!r} is no table of numbers: pass rows of one length, such as [[1, 2, 1], [2, 4, 2]], "
                          "or [[1, 2, 1]] for a single one")
     values = " ".join(repr(value) for row in table for value in row)
     return f"{widths.pop()}x{len(table)}: {values}"
 
 
-def value_text(value):
-    """The text that a chain has for a value: numbers, True and False, texts, paths of files, tables of numbers."""
+def value_text(value, name):
+    """The text that a chain has for the value of a parameter: numbers, True and False, texts, paths of files, tables of
+    numbers."""
     if isinstance(value, str):
         return value
     if isinstance(value, os.PathLike):
@@ -53,10 +54,10 @@ def value_text(value):
     if isinstance(value, numbers.Real) or hasattr(value, "__float__") and not hasattr(value, "__len__"):
         return repr(float(value))
     if hasattr(value, "tolist"):  # an array's; of one without axes, a number
-        return value_text(value.tolist())
+        return value_text(value.tolist(), name)
     if hasattr(value, "__iter__"):
-        return _table(value)
-    raise TypeError(f"{value!r} cannot be a parameter: pass a number, a text, or rows of numbers")
+        return _table(value, name)
+    raise TypeError(f"{name}: {value!r} cannot be a parameter: pass a number, a text, or rows of numbers")
 
 
 def quoted(text):
@@ -70,4 +71,4 @@ def quoted(text):
 
 
 def assignment(name, value):
-    return f"{name}={quoted(value_text(value))}"
+    return f"{name}={quoted(value_text(value, name))}"

@@ -46,6 +46,17 @@ def test_memory_budget():
         hone.apply("box size=9 | gaussian sigma=9 | box size=9", numpy.zeros((2000, 2000), "f4"), device=device)
 
 
+def test_values_that_are_none_of_a_parameter():
+    """The message names the parameter."""
+    plan = hone.Plan("box", like=IMAGE)
+    for call, name, kind in ((lambda: hone.box(IMAGE, size=(3, 3)), "size", hone.UsageError),
+                             (lambda: hone.convolve(IMAGE, kernel=[[1, 2], [1]]), "kernel", hone.UsageError),
+                             (lambda: hone.box(IMAGE, width=object()), "width", TypeError),
+                             (lambda: plan.set("box.height", None), "height", TypeError)):
+        with pytest.raises(kind, match=f"^{name}: "):
+            call()
+
+
 def test_unsupported():
     with pytest.raises(hone.UnsupportedError):
         hone.gaussian(numpy.zeros((8, 8), "f4"), exact=True)
