@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The type stubs: as the registry is, and what mypy makes of them."""
 
+import ast
 import inspect
 import os
 import subprocess
@@ -28,6 +29,18 @@ report = hone.last_report()
 if report is not None:
     print(report.copied, report.device["name"])
 """
+DASK_RIGHT = """
+import hone.dask
+array, axes = hone.dask.open("plate.zarr")
+edges, axes = hone.dask.apply("sobel", array, axes=axes, filters=["./glow.cl"], with_axes=True)
+axes.lower()
+hone.dask.apply("add", array, array).compute()
+hone.dask.save(edges, "edges.zarr", axes, pixels=hone.dask.pixels_of("plate.zarr"))
+for name, why in hone.dask.apply_files("box", "in", "out", None, options=["--format", "png"]):
+    print(name.upper(), isinstance(why, hone.dask.Skipped))
+"""
+DASK_WRONG = ['hone.dask.apply("box", 1, axis="YX")', 'hone.dask.apply(1, 1)', 'hone.dask.save(1)', 'hone.dask.open(3)',
+              'hone.dask.pixels_of("x").x', 'hone.dask.apply("box", 1, with_axes=True).compute()']
 WRONG = ['hone.gaussian(1, sigmma=3)', 'hone.gaussian(1, border="x")', 'hone.add(1)', 'hone.box(1, size="large")',
          'hone.apply(3, 4)', 'hone.last_report().copied']
 
@@ -54,6 +67,19 @@ def test_stubs_have_the_parameters_of_the_functions():
             inspect.signature(thing)
 
 
+def test_stubs_of_dask_have_the_parameters_of_the_functions():
+    dask = pytest.importorskip("hone.dask")
+    with open(os.path.join(PACKAGE, "dask", "__init__.pyi"), encoding="utf-8") as file:
+        parts = ast.parse(file.read()).body
+    stubs = {part.name: part for part in parts if isinstance(part, (ast.FunctionDef, ast.ClassDef))}
+    assert set(stubs) == set(dask.__all__)
+    for name, stub in stubs.items():
+        if isinstance(stub, ast.FunctionDef):
+            arguments = stub.args
+            names = [one.arg for one in [*arguments.args, *([arguments.vararg] if arguments.vararg else []), *arguments.kwonlyargs]]
+            assert names == list(inspect.signature(getattr(dask, name)).parameters), name
+
+
 def mypy(path, text):
     path.write_text(text, encoding="utf-8")
     environment = {**os.environ, "MYPYPATH": os.path.dirname(PACKAGE)}
@@ -61,10 +87,13 @@ def mypy(path, text):
                           env=environment, capture_output=True, text=True, check=False)
 
 
-def test_mypy(tmp_path):
+@pytest.mark.parametrize("module, right, wrong", [("hone", RIGHT, WRONG), ("hone.dask", DASK_RIGHT, DASK_WRONG)],
+                         ids=["hone", "dask"])
+def test_mypy(tmp_path, module, right, wrong):
     pytest.importorskip("mypy")
-    result = mypy(tmp_path / "right.py", RIGHT)
+    pytest.importorskip(module)
+    result = mypy(tmp_path / "right.py", right)
     assert result.returncode == 0, result.stdout + result.stderr
-    result = mypy(tmp_path / "wrong.py", "import hone\n" + "\n".join(WRONG) + "\n")
-    for line in range(2, 2 + len(WRONG)):
-        assert f"wrong.py:{line}: error" in result.stdout, f"{WRONG[line - 2]}: {result.stdout}"
+    result = mypy(tmp_path / "wrong.py", f"import {module}\n" + "\n".join(wrong) + "\n")
+    for line in range(2, 2 + len(wrong)):
+        assert f"wrong.py:{line}: error" in result.stdout, f"{wrong[line - 2]}: {result.stdout}"
