@@ -61,7 +61,7 @@ struct hone_device {
     pthread_mutex_t attachment_lock;
     struct attachment *attachments;
     _Atomic(void *) finished_object; /* of device_when_finished; NULL: nobody waits */
-    void (*finished)(void *object);
+    void (*_Atomic finished)(void *object);
     struct hone_device *left; /* see device_leave_contexts */
 };
 
