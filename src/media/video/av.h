@@ -199,6 +199,7 @@ struct video_input {
     int64_t late;                  /* by how much the libraries' pts are */
     int64_t end;                   /* pts where the last one ends; AV_NOPTS_VALUE: unknown yet */
     unsigned failures;             /* of the demuxer, one after the other */
+    bool is_list;                  /* of other files, which were asked for */
     bool looking, started, has_begun, was_cut, read_all, sent_all, done, bumped;
 };
 

@@ -76,12 +76,33 @@ static hone_status open_descriptor(struct video_input *input, bool *seekable, ho
     return HONE_OK;
 }
 
-/* Lists of other files (HLS, concat) are not followed. */
+/* Lists of other files (HLS, DASH, concat) are not followed. */
 static int refuse_file(AVFormatContext *format, AVIOContext **io, const char *url, int flags,
                        AVDictionary **options)
 {
-    (void)format, (void)io, (void)url, (void)flags, (void)options;
+    struct video_input *input = format->opaque;
+    (void)io, (void)url, (void)flags, (void)options;
+    input->is_list = true;
     return AVERROR(EPERM);
+}
+
+/* Concat and DASH open their files without asking us, and may not. */
+static bool is_other_list(const struct video_input *input)
+{
+    char head[512];
+    const ssize_t got = file_read_at(input->descriptor.fd, head, sizeof head - 1, 0);
+    head[got > 0 ? got : 0] = '\0';
+    return strncmp(head, "ffconcat", strlen("ffconcat")) == 0 || strstr(head, "<MPD") != NULL;
+}
+
+static hone_status cannot_open(const struct video_input *input, int code, hone_error *error)
+{
+    if (input->is_list || is_other_list(input))
+        return error_io(error,
+                        "'%s' is a list of other files, which are not opened for it; join them first: "
+                        "ffmpeg -i '%s' -c copy joined.mkv",
+                        input->path, input->path);
+    return bad(input, error, "cannot be read as a video", code);
 }
 
 /* Motion JPEG alone looks like a picture to the libraries; NULL: they find out. */
@@ -112,7 +133,7 @@ static hone_status open_format(struct video_input *input, hone_error *error)
                          ? raw_open(input)
                          : avformat_open_input(&input->format, input->path, format_of(input), NULL);
     if (code < 0)
-        return bad(input, error, "cannot be read as a video", code);
+        return cannot_open(input, code, error);
     timecode_find_chapters(input->format);
     return HONE_OK;
 }

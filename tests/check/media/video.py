@@ -1134,6 +1134,7 @@ def test_hostile_files_are_refused():
         write_video(place.path("secret.mkv"), random_frames("420", 8, 2), "420", 8)
         files = {"list.m3u8": b"#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\n" + place.path("secret.mkv").encode() + b"\n",
                  "list.mp4": b"ffconcat version 1.0\nfile " + place.path("secret.mkv").encode() + b"\n",
+                 "list.mpd": b"<?xml version='1.0'?>\n<MPD xmlns='urn:mpeg:dash:schema:mpd:2011' type='static'></MPD>\n",
                  "huge.y4m": b"YUV4MPEG2 W60000 H60000 F25:1\nFRAME\n" + bytes(100),
                  "sides.y4m": b"YUV4MPEG2 W2000000000 H2 F25:1\nFRAME\n" + bytes(100),
                  "noise.mkv": np.random.default_rng(3).bytes(5000), "empty.mp4": b""}
@@ -1142,6 +1143,19 @@ def test_hostile_files_are_refused():
                 file.write(data)
             result = place.run("apply", "box size=3", place.path("f", name), "-o", place.path("out.mkv"), status=3)
             frame.check(name in result.stderr and not os.path.exists(place.path("out.mkv")), f"{name}: {result.stderr}")
+            frame.check(("is a list of other files" in result.stderr) == name.startswith("list"), f"{name}: {result.stderr}")
+
+
+def test_a_list_of_files_is_joined_as_its_message_says():
+    with Here() as place:
+        source = random_frames("420", 8, 20)
+        write_video(place.path("in.mkv"), source, "420", 8)
+        ffmpeg("-i", place.path("in.mkv"), "-c:v", "libx264", "-qp", "0", "-g", "5", "-f", "hls", "-hls_time", "0.2", "-hls_list_size", "0", place.path("list.m3u8"))
+        said = place.run("apply", "box size=1", place.path("list.m3u8"), "-o", place.path("out.mkv"), status=3).stderr
+        command = said.partition("join them first: ")[2].strip()
+        subprocess.run(f"{command} -v error".replace("joined.mkv", place.path("joined.mkv")), shell=True, check=True, timeout=60)
+        place.run("apply", "box size=1", place.path("joined.mkv"), "-o", place.path("out.mkv"))
+        frame.check(len(probe(place.path("out.mkv"), "-show_frames")["frames"]) == 20, "frames")
 
 
 BROKEN = """
