@@ -87,6 +87,64 @@ static void replace(GstHone *self, struct video_chain *chain, struct run *run)
     g_clear_pointer(&self->refused, g_free);
 }
 
+enum { MOST_FORMER = 8 };
+
+static void unref_chain(gpointer chain)
+{
+    video_chain_unref(chain);
+}
+
+static void forget_former(GstHone *self)
+{
+    g_slist_free_full(g_steal_pointer(&self->former), unref_chain);
+    self->unsettled = FALSE;
+}
+
+/* The chain is about to be replaced. */
+static void remember(GstHone *self)
+{
+    if (self->chain && GST_PAD_IS_ACTIVE(GST_BASE_TRANSFORM_SINK_PAD(self)))
+        self->former = g_slist_prepend(self->former, video_chain_ref(self->chain));
+    GSList *last = g_slist_nth(self->former, MOST_FORMER);
+    if (last) {
+        self->former = g_slist_remove_link(self->former, last);
+        g_slist_free_full(last, unref_chain);
+    }
+}
+
+/* Takes over the chain, for which caps are still to be negotiated. */
+static void replace_for_now(GstHone *self, struct video_chain *chain)
+{
+    remember(self);
+    replace(self, chain, NULL);
+    self->unsettled = TRUE;
+    gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM(self));
+}
+
+static gboolean takes(const struct video_chain *chain, GstVideoFormat format)
+{
+    const struct effect *effect = video_chain_effect(chain, format);
+    return effect && effect->out != GST_VIDEO_FORMAT_UNKNOWN;
+}
+
+void element_fall_back(GstHone *self, GstVideoFormat format)
+{
+    hone_error error;
+    g_mutex_lock(&self->changing);
+    GSList *found = self->former && !takes(self->chain, format) ? self->former : NULL;
+    while (found && !takes(found->data, format))
+        found = found->next;
+    if (found) {
+        const struct effect *effect = video_chain_effect(self->chain, format);
+        refuse(&error, HONE_ERROR_UNSUPPORTED, "frames are %s: %s", gst_video_format_to_string(format),
+               effect->why);
+        replace(self, video_chain_ref(found->data), NULL);
+    }
+    g_mutex_unlock(&self->changing);
+    if (found)
+        element_post(self, GST_MESSAGE_WARNING, "the chain was not changed", &error);
+}
+
 static struct run *build(GstHone *self, const struct video_chain *chain, const GstVideoInfo *in,
                          const GstVideoInfo *out, hone_error *error)
 {
@@ -125,10 +183,12 @@ static hone_status adopt_while_playing(GstHone *self, struct video_chain *chain,
     struct run *run = build(self, chain, &self->run->in, &out, error);
     if (!run)
         return error->status;
-    replace(self, chain, same ? run : NULL);
-    if (!same) {
+    if (same) {
+        remember(self);
+        replace(self, chain, run);
+    } else {
+        replace_for_now(self, chain);
         self->next = run;
-        gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM(self));
     }
     return HONE_OK;
 }
@@ -138,8 +198,7 @@ static hone_status adopt(GstHone *self, struct video_chain *chain, hone_error *e
 {
     GstCaps *caps = self->run ? gst_pad_get_current_caps(GST_BASE_TRANSFORM_SINK_PAD(self)) : NULL;
     if (!caps) {
-        replace(self, chain, NULL);
-        gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM(self)); /* caps may be on their way */
+        replace_for_now(self, chain);
         return HONE_OK;
     }
     hone_status status = adopt_while_playing(self, chain, caps, error);
@@ -316,6 +375,7 @@ static gboolean stop(GstBaseTransform *base)
     run_free(run);
     run_free(self->next);
     self->next = NULL;
+    forget_former(self);
     hone_device_close(&self->device);
     g_mutex_unlock(&self->changing);
     return TRUE;
@@ -330,20 +390,32 @@ static gboolean makes(const struct video_chain *chain, const GstVideoInfo *in, c
            GST_VIDEO_INFO_HEIGHT(out) == (effect->swaps ? width : height);
 }
 
-/* Under `changing`. If the chain has changed since these caps were negotiated, they are negotiated again
- * before the next frame: nothing is built for them. */
+/* The chain that these caps were negotiated for: one before if it has changed meanwhile, until they are
+ * negotiated again, before the next frame. NULL: none. */
+static struct video_chain *chain_for(GstHone *self, const GstVideoInfo *in, const GstVideoInfo *out)
+{
+    GSList *former = self->former;
+    if (makes(self->chain, in, out))
+        return self->chain;
+    while (former && !makes(former->data, in, out))
+        former = former->next;
+    return former ? former->data : NULL;
+}
+
+/* Under `changing`. */
 static hone_status make_run(GstHone *self, const GstVideoInfo *in, const GstVideoInfo *out, hone_error *error)
 {
-    if (!makes(self->chain, in, out))
+    struct video_chain *chain = chain_for(self, in, out);
+    if (!chain)
         return HONE_OK;
-    struct run *run = self->next;
-    self->next = NULL;
+    const gboolean is_new = chain == self->chain;
+    struct run *run = is_new ? g_steal_pointer(&self->next) : NULL;
     if (run && (!same_frames(&run->in, in) || !same_frames(&run->out, out))) {
         run_free(run);
         run = NULL;
     }
     if (!run)
-        run = build(self, self->chain, in, out, error);
+        run = build(self, chain, in, out, error);
     if (!run)
         return error->status;
     g_mutex_lock(&self->lock);
@@ -351,6 +423,10 @@ static hone_status make_run(GstHone *self, const GstVideoInfo *in, const GstVide
     self->run = run;
     g_mutex_unlock(&self->lock);
     run_free(old);
+    if (is_new)
+        forget_former(self);
+    else
+        gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM(self));
     return HONE_OK;
 }
 
@@ -377,6 +453,17 @@ static gboolean has(const GstVideoInfo *frame, const GstVideoInfo *negotiated)
            GST_VIDEO_INFO_HEIGHT(frame) >= GST_VIDEO_INFO_HEIGHT(negotiated);
 }
 
+/* A frame has come through: the element before will ask again before it sends another format. A change that
+ * is being made may hold the lock for long, and then the next frame does this. */
+static void settle(GstHone *self)
+{
+    if (!g_mutex_trylock(&self->changing))
+        return;
+    if (!self->unsettled)
+        forget_former(self);
+    g_mutex_unlock(&self->changing);
+}
+
 static GstFlowReturn transform_frame(GstVideoFilter *filter, GstVideoFrame *in, GstVideoFrame *out)
 {
     GstHone *self = GST_HONE(filter);
@@ -389,6 +476,7 @@ static GstFlowReturn transform_frame(GstVideoFilter *filter, GstVideoFrame *in, 
                       GST_VIDEO_INFO_NAME(&in->info), GST_VIDEO_INFO_WIDTH(&in->info),
                       GST_VIDEO_INFO_HEIGHT(&in->info));
     g_mutex_unlock(&self->lock);
+    settle(self);
     if (status)
         element_post(self, GST_MESSAGE_ERROR, "a frame could not be filtered", &error);
     return status ? GST_FLOW_ERROR : GST_FLOW_OK;
@@ -417,6 +505,7 @@ static void finalize(GObject *object)
 {
     GstHone *self = GST_HONE(object);
     video_chain_unref(self->chain);
+    forget_former(self);
     g_free(self->device_spec);
     g_free(self->filters);
     g_free(self->refusal);

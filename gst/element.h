@@ -24,7 +24,11 @@ struct _GstHone {
     hone_error *unloaded; /* what was wrong with `filters`; or NULL */
     hone_error *unset;    /* what was wrong with `set` while there was no bus to tell it; or NULL */
     struct run *next;     /* built for a format that is still to be negotiated; or NULL */
-    GMutex lock;          /* of what follows, and held while a frame is filtered */
+    GSList
+        *former; /* chains since the last frame or negotiation, the newest first: neighbours may reckon with
+                       one */
+    gboolean unsettled; /* caps for the chain are still to be negotiated */
+    GMutex lock;        /* of what follows, and held while a frame is filtered */
     struct video_chain *chain;
     struct run *run;
     struct tally tally;
@@ -41,6 +45,10 @@ void element_set_parameters(GstHone *self, const char *text);
 void element_load_filters(GstHone *self, const char *paths);
 /* For properties on which the meaning of the chain depends. */
 void element_read_chain_again(GstHone *self);
+
+/* Where the chain was changed during a negotiation and does not take the format that came of it, goes back to
+ * one before that does, with a warning. */
+void element_fall_back(GstHone *self, GstVideoFormat format);
 
 /* The static properties; element.c has the rest of the class. */
 void properties_install(GObjectClass *class);

@@ -81,6 +81,26 @@ static GstCaps *caps_across(GstHone *self, GstPadDirection direction, GstCaps *c
     return gst_caps_simplify(made);
 }
 
+/* The format of caps that name a single one; GST_VIDEO_FORMAT_UNKNOWN for others. */
+static GstVideoFormat fixed_format(const GstCaps *caps)
+{
+    const char *name =
+        gst_caps_is_fixed(caps) ? gst_structure_get_string(gst_caps_get_structure(caps, 0), "format") : NULL;
+    return name ? gst_video_format_from_string(name) : GST_VIDEO_FORMAT_UNKNOWN;
+}
+
+/* Frames that are sure to come decide against a chain that was set a moment ago and does not take them. */
+static GstCaps *caps_or_former(GstHone *self, GstPadDirection direction, GstCaps *caps)
+{
+    GstCaps *made = caps_across(self, direction, caps);
+    if (direction != GST_PAD_SINK || !gst_caps_is_empty(made) ||
+        fixed_format(caps) == GST_VIDEO_FORMAT_UNKNOWN)
+        return made;
+    gst_caps_unref(made);
+    element_fall_back(self, fixed_format(caps));
+    return caps_across(self, direction, caps);
+}
+
 /* Before the element starts, its chain may still change, and nobody would hear why a format is refused. */
 static gboolean is_active(GstBaseTransform *base)
 {
@@ -92,7 +112,7 @@ static GstCaps *transform_caps(GstBaseTransform *base, GstPadDirection direction
 {
     GstCaps *made =
         is_active(base)
-            ? caps_across(GST_HONE(base), direction, caps)
+            ? caps_or_former(GST_HONE(base), direction, caps)
             : gst_pad_get_pad_template_caps(direction == GST_PAD_SINK ? base->srcpad : base->sinkpad);
     if (filter) {
         GstCaps *common = gst_caps_intersect_full(filter, made, GST_CAPS_INTERSECT_FIRST);

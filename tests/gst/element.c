@@ -509,6 +509,74 @@ TEST(parameters_with_mistakes_change_nothing)
     close_stage(&stage);
 }
 
+/* The element before has settled on a format with the first chain when the second one is set. */
+TEST(a_chain_that_comes_too_late_for_a_format_is_not_taken)
+{
+    struct stage stage = open_stage("box size=3", NULL, NULL);
+    g_object_set(stage.element, "chain", "colormap", NULL);
+    use_format(&stage, GST_VIDEO_FORMAT_I420, WIDTH, HEIGHT);
+    expect_message(&stage, GST_MESSAGE_WARNING, "the chain was not changed: frames are I420: ");
+    check_chain_text(&stage, "box size=3");
+    CHECK(check_frame(&stage, "box size=3", false, 0));
+    use_format(&stage, GST_VIDEO_FORMAT_GRAY8, WIDTH, HEIGHT);
+    CHECK(check_frame(&stage, "box size=3", false, 0));
+    g_object_set(stage.element, "chain", "transpose", NULL); /* between two formats */
+    use_format(&stage, GST_VIDEO_FORMAT_NV12, WIDTH, HEIGHT);
+    expect_message(&stage, GST_MESSAGE_WARNING, "the chain was not changed: frames are NV12: ");
+    CHECK(check_frame(&stage, "box size=3", false, 0));
+    g_object_set(stage.element, "chain", "sobel", NULL);
+    CHECK(check_frame(&stage, "sobel", false, 0));
+    CHECK(gst_bus_pop_filtered(stage.bus, GST_MESSAGE_ERROR | GST_MESSAGE_WARNING) == NULL);
+    close_stage(&stage);
+}
+
+TEST(a_chain_that_comes_before_its_format_is_taken)
+{
+    struct stage stage = open_stage("gray", NULL, NULL);
+    g_object_set(stage.element, "chain", "box size=3", NULL);
+    g_object_set(stage.element, "chain", "colormap", NULL);
+    use_format(&stage, GST_VIDEO_FORMAT_GRAY8, WIDTH, HEIGHT);
+    CHECK(check_frame(&stage, "colormap", false, 0));
+    CHECK(gst_bus_pop_filtered(stage.bus, GST_MESSAGE_ERROR | GST_MESSAGE_WARNING) == NULL);
+    close_stage(&stage);
+}
+
+/* The chain becomes another one while caps are negotiated for the first: by whoever is asked for them. */
+struct changer {
+    GstElement *element;
+    const char *chain; /* NULL: none any more */
+};
+
+static GstPadProbeReturn change_chain(GstPad *pad, GstPadProbeInfo *info, gpointer user)
+{
+    struct changer *changer = user;
+    (void)pad;
+    if (changer->chain && GST_QUERY_TYPE(gst_pad_probe_info_get_query(info)) == GST_QUERY_ACCEPT_CAPS) {
+        const char *chain = changer->chain;
+        changer->chain = NULL;
+        g_object_set(changer->element, "chain", chain, NULL);
+    }
+    return GST_PAD_PROBE_OK;
+}
+
+/* For RGB both chains make RGB, for RGBA not. */
+TEST(a_chain_may_change_within_a_negotiation)
+{
+    struct stage stage = open_stage("gray | colormap", NULL, NULL);
+    struct changer changer = {stage.element, NULL};
+    gst_pad_add_probe(stage.harness->sinkpad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM, change_chain, &changer,
+                      NULL);
+    use_format(&stage, GST_VIDEO_FORMAT_RGB, WIDTH, HEIGHT);
+    CHECK(check_frame(&stage, "gray | colormap", false, 0));
+    changer.chain = "box size=3";
+    use_format(&stage, GST_VIDEO_FORMAT_RGBA, WIDTH, HEIGHT);
+    CHECK(changer.chain == NULL);
+    CHECK(check_frame(&stage, "box size=3", false, 0));
+    CHECK_EQ(output_info(&stage).finfo->format, GST_VIDEO_FORMAT_RGBA);
+    CHECK(gst_bus_pop_filtered(stage.bus, GST_MESSAGE_ERROR | GST_MESSAGE_WARNING) == NULL);
+    close_stage(&stage);
+}
+
 TEST(parameters_may_be_set_before_there_are_frames)
 {
     struct stage stage = open_stage("box size=3", NULL, NULL);
