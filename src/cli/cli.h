@@ -48,6 +48,7 @@ enum option_kind {
     OPTION_FLAG,     /* target: bool, becomes true */
     OPTION_TEXT,     /* target: const char * */
     OPTION_REAL,     /* target: double, within least .. most */
+    OPTION_WHOLE,    /* the same, and a whole number */
     OPTION_LIST,     /* target: struct option_list; may be given again and again */
     OPTION_ELSEWHERE /* target: char[], what to say of it: it belongs to another use of the command */
 };
@@ -64,7 +65,7 @@ struct option {
     char letter;      /* the short form, or 0 */
     enum option_kind kind;
     void *target;
-    double least, most; /* OPTION_REAL */
+    double least, most; /* OPTION_REAL, OPTION_WHOLE */
 };
 
 /* "1920x1080" into width and height of a description, checked with what else that has; `option` is named in

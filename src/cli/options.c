@@ -78,15 +78,18 @@ static int unknown_option(const struct parser *p, const char *name, size_t lengt
     return cli_usage(p->command, "there is no option '--%s'", word);
 }
 
-static int take_real(const struct parser *p, const struct option *option, const char *value)
+static int take_number(const struct parser *p, const struct option *option, const char *value)
 {
     char *end = NULL;
     double number = strtod(value, &end);
     if (end == value || *end || !isfinite(number))
         return cli_usage(p->command, "--%s needs a number, not '%s'", option->name, value);
     if (number < option->least || number > option->most)
-        return cli_usage(p->command, "--%s is %s; it must be %g to %g", option->name, value, option->least,
-                         option->most);
+        return cli_usage(p->command, "--%s is %s; it must be %.10g to %.10g", option->name, value,
+                         option->least, option->most);
+    if (option->kind == OPTION_WHOLE && number != trunc(number))
+        return cli_usage(p->command, "--%s is %s; it must be a whole number from %.10g to %.10g",
+                         option->name, value, option->least, option->most);
     *(double *)option->target = number;
     return EXIT_DONE;
 }
@@ -115,8 +118,8 @@ static int take_option(struct parser *p, const struct option *option, const char
         value = p->argv[p->next++];
     if (!value)
         return cli_usage(p->command, "--%s needs a value", option->name);
-    if (option->kind == OPTION_REAL)
-        return take_real(p, option, value);
+    if (option->kind == OPTION_REAL || option->kind == OPTION_WHOLE)
+        return take_number(p, option, value);
     if (option->kind == OPTION_LIST)
         return add_to_list(p, option, value);
     *(const char **)option->target = value;

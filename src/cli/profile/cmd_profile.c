@@ -226,8 +226,8 @@ static int run(int argc, char **argv)
     struct profile_arguments *a = &p.arguments;
     struct operands operands;
     hone_error error = {0};
-    const struct option own[] = {{"repeat", 0, OPTION_REAL, &a->repeat, 1, 10000},
-                                 {"warmup", 0, OPTION_REAL, &a->warmup, 0, 10000},
+    const struct option own[] = {{"repeat", 0, OPTION_WHOLE, &a->repeat, 1, 10000},
+                                 {"warmup", 0, OPTION_WHOLE, &a->warmup, 0, 10000},
                                  {"trace", 0, OPTION_TEXT, &a->trace, 0, 0},
                                  {"clock", 0, OPTION_TEXT, &a->clock, 0, 0},
                                  {"variant", 0, OPTION_TEXT, &a->variant, 0, 0},

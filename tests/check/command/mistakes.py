@@ -155,6 +155,22 @@ def test_a_seed_is_a_number():
                 frame.check("--seed" in said, f"{what} {given}: {said}")
 
 
+def test_numbers_of_things_are_whole():
+    """Parts are not cut off in silence, and limits are written out."""
+    with Place() as place:
+        picture = place.picture(8, 6)
+        for *command, option, value, limits in (("tune", "box", "--channels", "1.5", "1 to 4"), ("tune", "box", "--evaluations", "2.5", "1 to 1048576"),
+                                                ("tune", "box", "--seed", "0.5", "0 to 4294967295"), ("tune", "--replay", picture, "--repeat", "2.5", "1 to 10000"),
+                                                ("tune", "--kernel-file", "x.cl", "--evaluations", "2.5", "1 to 1048576"),
+                                                ("profile", "box", picture, "--warmup", "0.5", "0 to 10000"),
+                                                ("apply", "box", picture, "-o", place.path("x.jpg"), "--quality", "79.5", "1 to 100"),
+                                                ("apply", "box", picture, "-o", place.path("x.jpg"), "-j", "1.5", "1 to 256")):
+            said = wrong(place, *command, option, value).stderr
+            frame.check(f"is {value}; it must be a whole number from {limits} " in said, f"{command} {option} {value}: {said}")
+        said = wrong(place, "tune", "box", "--evaluations", "2000000").stderr
+        frame.check("it must be 1 to 1048576 " in said, said)
+
+
 def test_videos_and_pipes_are_no_images():
     with Place() as place:
         picture = place.picture()
