@@ -11,6 +11,42 @@
 
 #include <pthread.h>
 
+/* ---- What differs between FFmpeg's libraries, of versions 5 to 7 ---- */
+
+#if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(57, 30, 100)
+#define FRAME_DURATION duration
+#else
+#define FRAME_DURATION pkt_duration
+#endif
+
+#if LIBAVFORMAT_VERSION_MAJOR >= 61
+typedef const uint8_t written_byte;
+#else
+typedef uint8_t written_byte;
+#endif
+
+/* Gives a packet that is sent next its number. */
+static inline void packet_number(AVCodecContext *decoder, AVPacket *packet, int64_t number)
+{
+#ifdef AV_CODEC_FLAG_COPY_OPAQUE
+    decoder->flags |= AV_CODEC_FLAG_COPY_OPAQUE;
+    packet->opaque = (void *)(intptr_t)number;
+#else
+    (void)packet;
+    decoder->reordered_opaque = number;
+#endif
+}
+
+/* The number of the packet that a frame comes from. */
+static inline int64_t frame_packet(const AVFrame *frame)
+{
+#ifdef AV_CODEC_FLAG_COPY_OPAQUE
+    return (int64_t)(intptr_t)frame->opaque;
+#else
+    return frame->reordered_opaque;
+#endif
+}
+
 /* ---- Planes ---- */
 
 /* Where the samples of one component lie in a frame. */
@@ -131,6 +167,7 @@ void memory_watch_end(struct memory_watch *watch);
 /* ---- Inputs, as outputs see them ---- */
 
 struct stamp { /* a damage's packet in time */
+    struct video_input *input;
     int64_t packet, pts;
     bool is_shown; /* pts is when its frame is shown, not when it is decoded */
 };

@@ -96,8 +96,8 @@ static bool is_of_cut(struct damages *damages, int64_t packet, const char *messa
 
 bool damage_is_of_cut(struct video_input *input, const AVFrame *frame)
 {
-    return frame->flags & AV_FRAME_FLAG_CORRUPT && ((input->was_cut && input->frames == 0) ||
-                                                    is_of_cut(&input->damages, frame->reordered_opaque, ""));
+    return frame->flags & AV_FRAME_FLAG_CORRUPT &&
+           ((input->was_cut && input->frames == 0) || is_of_cut(&input->damages, frame_packet(frame), ""));
 }
 
 /* A picture that is refreshed in parts becomes whole some packets behind a cut. */
@@ -173,7 +173,7 @@ static bool is_after(const struct video_input *input, const struct damage *damag
     if (damage->place != DAMAGE_BEHIND && stamp && stamp->is_shown)
         return frame->pts > stamp->pts;
     /* Without times: B frames come before the frame that they are decoded after. */
-    return frame->reordered_opaque > damage->packet &&
+    return frame_packet(frame) > damage->packet &&
            (damage->place == DAMAGE_BEHIND || frame->pict_type != AV_PICTURE_TYPE_B);
 }
 
@@ -207,7 +207,7 @@ static bool name_damage(const struct video_input *input, const struct damage *da
     write_place(place, sizeof place, input, frame, stamp || input->decoder->has_b_frames == 0);
     if (stamp)
         write_time(when, sizeof when, input, stamp->pts);
-    if (frame && damage->place != DAMAGE_BEHIND && damage->packet == frame->reordered_opaque) {
+    if (frame && damage->place != DAMAGE_BEHIND && damage->packet == frame_packet(frame)) {
         write_time(when, sizeof when, input, frame->pts);
         snprintf(what, size, "frame %llu, at %s, is damaged", (unsigned long long)input->frames, when);
         return true;
@@ -271,13 +271,13 @@ hone_status damage_settle(struct video_input *input, const AVFrame *frame, hone_
     struct damage damage;
     hone_status status = HONE_OK;
     if (frame && input->was_cut && input->frames == 1)
-        forget_before(&input->damages, frame->reordered_opaque);
+        forget_before(&input->damages, frame_packet(frame));
     if (frame && (frame->flags & AV_FRAME_FLAG_CORRUPT || frame->decode_error_flags))
-        damages_add(&input->damages, DAMAGE_IN, frame->reordered_opaque, "parts are missing");
-    find_lost(input, frame ? frame->reordered_opaque : input->packets + 1);
+        damages_add(&input->damages, DAMAGE_IN, frame_packet(frame), "parts are missing");
+    find_lost(input, frame ? frame_packet(frame) : input->packets + 1);
     while (!status && take_damage(input, frame, what, sizeof what, &damage))
         status = damage_tell(input, what, damage.message, error);
-    if (frame && frame->reordered_opaque > input->last_packet)
-        input->last_packet = frame->reordered_opaque;
+    if (frame && frame_packet(frame) > input->last_packet)
+        input->last_packet = frame_packet(frame);
     return status;
 }

@@ -20,7 +20,7 @@ static int read_bytes(void *opaque, uint8_t *bytes, int count)
     return got < 0 ? AVERROR(d->error) : got == 0 ? AVERROR_EOF : (int)got;
 }
 
-static int write_bytes(void *opaque, uint8_t *bytes, int count)
+static int write_bytes(void *opaque, written_byte *bytes, int count)
 {
     struct descriptor *d = opaque;
     if (file_write_all(d->fd, bytes, (size_t)count))

@@ -44,9 +44,9 @@ static void attribute(void *context, const char *line)
         return;
     if (strcmp(class->class_name, "AVCodecContext") == 0) {
         const AVCodecContext *codec = context;
-        struct video_input *input = codec->opaque;
-        if (input && codec->codec && av_codec_is_decoder(codec->codec))
-            damage_of_packet(input, codec->reordered_opaque, line);
+        const struct stamp *stamp = codec->opaque;
+        if (stamp && codec->codec && av_codec_is_decoder(codec->codec))
+            damage_of_packet(stamp->input, stamp->packet, line);
     } else {
         struct video_input *input = input_of_demuxer(class, context);
         if (!input || marks_hear(input, line) || cut_is_past_gif(input))

@@ -278,7 +278,8 @@ static hone_status open_decoder(struct video_input *input, const AVCodec *codec,
     decoder->pkt_timebase = input->stream->time_base;
     decoder->thread_count = input->options.one_thread ? 1 : 0;
     decoder->max_pixels = most_pixels(input);
-    decoder->opaque = input;
+    input->stamps[0] = (struct stamp){input, AV_NOPTS_VALUE, AV_NOPTS_VALUE, false};
+    decoder->opaque = &input->stamps[0];
     decoder->err_recognition |= AV_EF_CRCCHECK;
     if (input->options.accept_damaged)
         decoder->flags |= AV_CODEC_FLAG_OUTPUT_CORRUPT;

@@ -179,9 +179,10 @@ static hone_status send(struct video_input *input, hone_error *error)
     AVPacket *packet = input->packet;
     const int64_t number = ++input->packets;
     const bool is_shown = packet->pts != AV_NOPTS_VALUE;
-    input->stamps[number % STAMPS] =
-        (struct stamp){number, is_shown ? packet->pts - input->late : packet->dts, is_shown};
-    input->decoder->reordered_opaque = number;
+    struct stamp *stamp = &input->stamps[number % STAMPS];
+    *stamp = (struct stamp){input, number, is_shown ? packet->pts - input->late : packet->dts, is_shown};
+    input->decoder->opaque = stamp;
+    packet_number(input->decoder, packet, number);
     marks_note_flag(input, packet);
     marks_reached(input, packet->stream_index, packet->dts);
     damage_note_packet(input, number, packet->pts, packet->flags & AV_PKT_FLAG_KEY);
@@ -402,8 +403,8 @@ static bool has_numbers(const struct video_input *input)
  * only. Gives the time of the first frame. */
 static int64_t note_late(struct video_input *input, const AVFrame *first)
 {
-    const struct stamp *own = &input->stamps[first->reordered_opaque % STAMPS];
-    const bool is_numbered = has_numbers(input) && own->packet == first->reordered_opaque && !own->is_shown &&
+    const struct stamp *own = &input->stamps[frame_packet(first) % STAMPS];
+    const bool is_numbered = has_numbers(input) && own->packet == frame_packet(first) && !own->is_shown &&
                              own->pts != AV_NOPTS_VALUE;
     const bool is_timeless = input->format->start_time == AV_NOPTS_VALUE && input->format->nb_streams == 1;
     const int64_t told = first->best_effort_timestamp, begin = is_numbered ? own->pts : 0;
@@ -439,12 +440,12 @@ static void stamp_frame(struct video_input *input, AVFrame *frame)
                 input->path, (unsigned long long)input->frames);
         input->bumped = true;
     }
-    const int64_t told = has_numbers(input) && !first ? pts - input->last_pts : frame->pkt_duration;
+    const int64_t told = has_numbers(input) && !first ? pts - input->last_pts : frame->FRAME_DURATION;
     input->step = told > 0 ? told : usual > 0 ? usual : 1;
     input->first_pts = first ? pts : input->first_pts;
     input->last_pts = pts;
     frame->pts = pts;
-    frame->pkt_duration = input->step;
+    frame->FRAME_DURATION = input->step;
 }
 
 static hone_status frame_unit(struct video_input *input, struct unit **out, hone_error *error)

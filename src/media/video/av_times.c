@@ -50,12 +50,12 @@ void times_choose(struct times *times, const struct video_input *input, const AV
 
 int64_t times_give(struct times *times, AVFrame *frame)
 {
-    const struct shown shown = {times->frames, frame->pts, frame->pkt_duration};
+    const struct shown shown = {times->frames, frame->pts, frame->FRAME_DURATION};
     times->shown[shown.number % TIMES] = shown;
     if (shown.number == 0)
         times->first = shown;
     frame->pts = shown.number;
-    frame->pkt_duration = 1;
+    frame->FRAME_DURATION = 1;
     return times->frames++;
 }
 

@@ -90,7 +90,7 @@
     X(vips_webpsave_target) \
     VIPS_NEW_CALLS(X)
 
-#ifdef VIPS_DEFAULT_MAX_COORD /* from 8.17 on, VIPS_MAX_COORD is a call */
+#ifdef VIPS_DEFAULT_MAX_COORD /* from 8.16 on, VIPS_MAX_COORD is a call */
 #define VIPS_NEW_CALLS(X) X(vips_max_coord_get)
 #else
 #define VIPS_NEW_CALLS(X)
