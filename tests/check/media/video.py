@@ -1178,7 +1178,10 @@ static int is_spared(void)
 /* Stands for a decoder with a fault: in packets of more than LARGEST bytes. */
 int avcodec_send_packet(void *decoder, const struct packet *packet)
 {
-    void *library = dlopen("libavcodec.so.59", RTLD_NOW);
+    static const char *const names[] = {"libavcodec.so.59", "libavcodec.so.60", "libavcodec.so.61"}; /* FFmpeg 5 to 7 */
+    void *library = NULL;
+    for (int i = 0; i < 3 && !library; i++)
+        library = dlopen(names[i], RTLD_NOW | RTLD_NOLOAD);
     int (*real)(void *, const struct packet *) = library ? dlsym(library, "avcodec_send_packet") : NULL;
     const char *fault = getenv("FAULT");
     if (!real)
