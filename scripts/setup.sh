@@ -11,7 +11,7 @@ build="gcc libc6-dev cmake ninja-build pkg-config ocl-icd-opencl-dev opencl-head
 gst="libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev gstreamer1.0-tools gstreamer1.0-plugins-base"
 test="g++ python3 python3-numpy python3-scipy python3-opencv oclgrind mesa-opencl-icd clang imagemagick binutils locales
     git ffmpeg libimage-exiftool-perl libtiff-tools gnuplot-nox $gst"
-deb="debhelper dh-python dpkg-dev fakeroot git lintian python3 python3-dev libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev"
+deb="build-essential debhelper dh-python dpkg-dev fakeroot git lintian python3 python3-dev libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev"
 lint="clang-format shellcheck python3"
 python="python3 python3-dev python3-venv python3-pip python3-pytest python3-numpy python3-scipy python3-skimage
     python3-opencv python3-pil python3-torch python3-dask python3-distributed python3-zarr python3-tifffile mypy
