@@ -7,6 +7,7 @@
 #include "cache/programs.h"
 #include "choose/trust.h"
 #include "cl/device.h"
+#include "cl/select.h"
 #include "cl/selftest.h"
 #include "filter/registry.h"
 
@@ -195,9 +196,8 @@ static void consider_all(struct collection *to)
 static double few_operations(const hone_device *device)
 {
     const hone_device_info *info = hone_device_get_info(device);
-    const double clock = info->clock_mhz ? info->clock_mhz : 1000;
     const double lanes = info->simd_width ? info->simd_width : 16; /* Intel's units have as few as 8 */
-    return lanes * info->compute_units * clock * 1e6 * 0.02;
+    return lanes * info->compute_units * device_clock_mhz(info) * 1e6 * 0.02;
 }
 
 /* Of all runs; negative: it cannot run. */

@@ -18,6 +18,11 @@ struct candidate {
     double score;
 };
 
+double device_clock_mhz(const hone_device_info *info)
+{
+    return info->clock_mhz ? info->clock_mhz : 1000;
+}
+
 /* Without a measurement: GPUs first, then what the data sheet would call fast. */
 static double score(const hone_device_info *info)
 {
@@ -25,8 +30,7 @@ static double score(const hone_device_info *info)
                                    [HONE_DEVICE_GPU] = 3e9,
                                    [HONE_DEVICE_ACCELERATOR] = 2e9,
                                    [HONE_DEVICE_OTHER] = 0};
-    const double clock = info->clock_mhz ? info->clock_mhz : 1000; /* not told: as slow ones are */
-    return kinds[info->kind] + info->compute_units * clock;
+    return kinds[info->kind] + info->compute_units * device_clock_mhz(info);
 }
 
 static bool matches(const struct candidate *candidate, const char *spec)

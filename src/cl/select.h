@@ -6,6 +6,9 @@
 
 struct found_device;
 
+/* Where the driver does not tell the clock, as slow devices have it. */
+double device_clock_mhz(const hone_device_info *info);
+
 /* Finds, orders and opens. */
 hone_status select_device(hone_device **out, const hone_device_request *request, hone_error *error);
 
