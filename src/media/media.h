@@ -209,7 +209,7 @@ enum media_option {
 };
 bool media_takes(const char *name, enum media_option option);
 
-/* Whether the format of a name can be compressed so; `word` is one of media_compressions. */
+/* Whether the format of a name can be compressed so; `word` is one of media_compressions. NULL: false. */
 bool media_takes_compression(const char *name, const char *word);
 
 /* The formats of this build, readable ones and writable ones; false beyond the last. */

@@ -148,7 +148,7 @@ bool media_takes(const char *name, enum media_option option)
 bool media_takes_compression(const char *name, const char *word)
 {
     const struct format *format = find_format(name);
-    return format && strcmp(format->name, strcmp(word, "lossless") == 0 ? "WebP" : "TIFF") == 0;
+    return format && word && strcmp(format->name, strcmp(word, "lossless") == 0 ? "WebP" : "TIFF") == 0;
 }
 
 static bool is_read(const char *name, bool hardened);

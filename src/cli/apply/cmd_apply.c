@@ -49,8 +49,7 @@ static bool takes_quality(const struct items *items, const char *compression)
 {
     for (size_t i = 0; i < items->count; i++) {
         const char *name = items->list[i].output;
-        if (media_takes(name, MEDIA_OPTION_QUALITY) &&
-            !(compression && media_takes_compression(name, compression)))
+        if (media_takes(name, MEDIA_OPTION_QUALITY) && !media_takes_compression(name, compression))
             return true;
     }
     return items->count == 0;
@@ -58,7 +57,7 @@ static bool takes_quality(const struct items *items, const char *compression)
 
 static hone_status quality_is_idle(const char *name, const char *compression, hone_error *error)
 {
-    if (compression && media_takes_compression(name, compression))
+    if (media_takes_compression(name, compression))
         return error_usage(error,
                            "--quality means nothing to '%s' with --compression %s: leave one of both out",
                            name, compression);

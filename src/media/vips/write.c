@@ -347,7 +347,7 @@ static bool keep_resolution(const struct media_output *output, struct tiff_layou
 static const char *compression_asked(const struct media_output *output)
 {
     const char *word = output->options->compression;
-    return word && media_takes_compression(output->name, word) ? word : NULL;
+    return media_takes_compression(output->name, word) ? word : NULL;
 }
 
 /* As the input was stored, as far as nothing else was asked for. */
@@ -371,13 +371,17 @@ static bool save_tiff(const struct media_output *output, VipsImage *image, VipsT
            mark_channels(output) && keep_resolution(output, &layout);
 }
 
+static bool was_lossless(const struct media_output *output)
+{
+    return output->like && strcmp(media_get_info(output->like)->format, "WebP") == 0 &&
+           vips_webp_is_lossless(output->like->fd);
+}
+
 /* Without loss if that was asked for, or as a lossless input is, unless a quality was asked for. */
 static bool save_webp(const struct media_output *output, VipsImage *image, VipsTarget *target)
 {
     const int quality = output->options->quality;
-    const bool was_lossless = output->like && strcmp(media_get_info(output->like)->format, "WebP") == 0 &&
-                              vips_webp_is_lossless(output->like->fd);
-    const bool lossless = compression_asked(output) || (!quality && was_lossless);
+    const bool lossless = compression_asked(output) || (!quality && was_lossless(output));
     return vips_webpsave_target(image, target, "Q", quality ? quality : MEDIA_QUALITY, "lossless", lossless,
                                 NULL) == 0;
 }
