@@ -25,11 +25,21 @@ typedef const uint8_t written_byte;
 typedef uint8_t written_byte;
 #endif
 
+/* Before a decoder is opened whose packets have numbers. */
+static inline void packets_have_numbers(AVCodecContext *decoder)
+{
+#ifdef AV_CODEC_FLAG_COPY_OPAQUE
+    decoder->flags |= AV_CODEC_FLAG_COPY_OPAQUE;
+#else
+    (void)decoder;
+#endif
+}
+
 /* Gives a packet that is sent next its number. */
 static inline void packet_number(AVCodecContext *decoder, AVPacket *packet, int64_t number)
 {
 #ifdef AV_CODEC_FLAG_COPY_OPAQUE
-    decoder->flags |= AV_CODEC_FLAG_COPY_OPAQUE;
+    (void)decoder;
     packet->opaque = (void *)(intptr_t)number;
 #else
     (void)packet;

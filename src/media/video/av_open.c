@@ -280,6 +280,7 @@ static hone_status open_decoder(struct video_input *input, const AVCodec *codec,
     decoder->max_pixels = most_pixels(input);
     input->stamps[0] = (struct stamp){input, AV_NOPTS_VALUE, AV_NOPTS_VALUE, false};
     decoder->opaque = &input->stamps[0];
+    packets_have_numbers(decoder);
     decoder->err_recognition |= AV_EF_CRCCHECK;
     if (input->options.accept_damaged)
         decoder->flags |= AV_CODEC_FLAG_OUTPUT_CORRUPT;
