@@ -50,7 +50,6 @@ is_left_out() {
     esac
 }
 
-missing=
 find_missing() {
     missing=
     for package in $wanted; do
