@@ -867,25 +867,32 @@ def test_an_interrupt_completes_the_file():
 
 
 def wait_until(is_so, seconds=60):
-    limit = time.monotonic() + seconds
-    while not (is_now := is_so()) and time.monotonic() < limit:
+    """At least so long: a machine that stood still meanwhile does not count."""
+    for _ in range(seconds * 200):
+        if is_so():
+            return True
         time.sleep(0.005)
-    return is_now
+    return is_so()
 
 
-def has_taken(process, number, itself=True):
-    """Whether no signal of that number waits for the process (unless `itself` is false) or its children."""
-    pids = [process.pid]
+def waiting_for(process, number, itself=True):
+    """What is told of the process (unless `itself` is false) and its children, of those for which a signal of that number waits."""
+    waiting = []
     for path in glob.glob("/proc/[0-9]*/status"):
         try:
             with open(path, encoding="ascii", errors="replace") as file:
                 told = dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
         except OSError:  # it has ended
             continue
-        if told["State"][0] != "Z" and (itself and int(told["Pid"]) in pids or int(told["PPid"]) in pids):
+        if told["State"][0] != "Z" and (itself and int(told["Pid"]) == process.pid or int(told["PPid"]) == process.pid):
             if (int(told["SigPnd"], 16) | int(told["ShdPnd"], 16)) & 1 << (number - 1):
-                return False
-    return True
+                waiting.append(told)
+    return waiting
+
+
+def check_taken(process, number, what="the signal is not taken", **options):
+    taken = wait_until(lambda: not waiting_for(process, number, **options))
+    frame.check(taken, f"{what}: {waiting_for(process, number, **options)}")
 
 
 def press_interrupt(terminal):
@@ -928,7 +935,7 @@ def test_a_second_key_press_ends_at_once():
     with film_on_a_terminal() as (process, terminal):
         for _ in range(2):
             press_interrupt(terminal)
-            frame.check(wait_until(lambda: has_taken(process, signal.SIGINT)), "the signal is not taken")
+            check_taken(process, signal.SIGINT)
         ended = wait_until(lambda: process.poll() is not None, seconds=20)
         process.stdout.read()  # what has not ended does so now
         said = process.stderr.read().decode()
@@ -940,10 +947,10 @@ def check_one_interrupt(interrupt):
     with film_on_a_terminal() as (process, terminal):
         process.send_signal(signal.SIGSTOP)
         interrupt(process, terminal)
-        frame.check(wait_until(lambda: has_taken(process, signal.SIGINT, itself=False)), "the signal is not taken")
+        check_taken(process, signal.SIGINT, itself=False)
         time.sleep(0.3)  # signals at the same moment would be one
         process.send_signal(signal.SIGCONT)
-        frame.check(wait_until(lambda: has_taken(process, signal.SIGINT)), "the signal is not passed on")
+        check_taken(process, signal.SIGINT, "the signal is not passed on")
         rest, said = process.stdout.read(), process.stderr.read().decode()
     frame.check(process.returncode == -signal.SIGINT and "interrupted" in said, f"{process.returncode}: {said}")
     frame.check(len(rest) % FILM_FRAME == 0, f"{len(rest)} bytes: the frames are not whole")
@@ -978,7 +985,7 @@ def test_second_signals_end_at_once():
         with film_on_a_terminal() as (process, _):
             for _ in range(2):
                 send(process.pid, signal.SIGINT)
-                frame.check(wait_until(lambda: has_taken(process, signal.SIGINT)), "the signal is not taken")
+                check_taken(process, signal.SIGINT)
                 time.sleep(0.3)  # signals at the same moment would be one
             ended = wait_until(lambda: process.poll() is not None, seconds=20)
             process.stdout.read()  # what has not ended does so now
