@@ -3,7 +3,9 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/text.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -215,12 +217,22 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
+static bool differ_in_case_alone(const char *a, const char *b)
+{
+    wchar_t *first = text_without_case(a), *second = text_without_case(b);
+    const bool equal = first && second && wcscmp(first, second) == 0;
+    free(first);
+    free(second);
+    return equal;
+}
+
 /* Whether two paths are one name in one folder, whatever bears it. */
 static bool is_same_name(const char *a, const char *b)
 {
     char folders[2][PATH_MAX];
     struct stat info[2];
-    if (strcmp(base_name(a), base_name(b)) != 0)
+    const bool alike = strcmp(base_name(a), base_name(b)) == 0;
+    if (!alike && !differ_in_case_alone(base_name(a), base_name(b)))
         return false;
     for (int i = 0; i < 2; i++) {
         const char *path = i ? b : a;
@@ -230,7 +242,7 @@ static bool is_same_name(const char *a, const char *b)
         if (used >= PATH_MAX || stat(folders[i], &info[i]) != 0)
             return false;
     }
-    return is_same_file(&info[0], &info[1]);
+    return is_same_file(&info[0], &info[1]) && (alike || file_ignores_case(folders[0]));
 }
 
 hone_status file_output_spares(const char *option, const char *output, const char *file, hone_error *error)
@@ -388,6 +400,21 @@ void file_output_abort(struct file_output *output)
     unlink(output->temporary);
     close(output->fd);
     output->fd = -1;
+}
+
+bool file_ignores_case(const char *folder)
+{
+    char other[PATH_MAX], target[PATH_MAX];
+    struct file_output output;
+    if (snprintf(target, sizeof target, "%s/.hone-case", folder) >= (int)sizeof target ||
+        file_output_begin(&output, target, NULL) != HONE_OK)
+        return false;
+    memcpy(other, output.temporary, sizeof other);
+    for (char *at = other + strlen(folder); *at; at++)
+        *at = (char)toupper((unsigned char)*at);
+    const bool ignores = access(other, F_OK) == 0;
+    file_output_abort(&output);
+    return ignores;
 }
 
 hone_status file_unnamed(int *fd, const char *target, hone_error *error)

@@ -64,6 +64,10 @@ hone_status file_output_begin(struct file_output *output, const char *target, ho
 hone_status file_output_commit(struct file_output *output, bool durable, hone_error *error);
 void file_output_abort(struct file_output *output);
 
+/* Whether the file system of a folder takes names that differ in case alone for one. Makes a file there and
+ * removes it; false where it cannot. */
+bool file_ignores_case(const char *folder);
+
 /* HONE_ERROR_USAGE if an output, given by an option, would replace a file that the same run reads or writes:
  * under whatever path, also before the file is there. */
 hone_status file_output_spares(const char *option, const char *output, const char *file, hone_error *error);

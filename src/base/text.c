@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <wctype.h>
 
 void text_finish(struct text *text)
 {
@@ -86,6 +87,8 @@ static locale_t c_locale; /* 0 where it cannot be made: then the process's own i
 static void make_c_locale(void)
 {
     c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    const locale_t letters = c_locale ? newlocale(LC_CTYPE_MASK, "C.UTF-8", c_locale) : (locale_t)0;
+    c_locale = letters ? letters : c_locale;
 }
 
 static locale_t get_c_locale(void)
@@ -150,6 +153,26 @@ bool text_contains_nocase(const char *text, const char *needle)
         if (strncasecmp(text, needle, length) == 0)
             return true;
     return length == 0;
+}
+
+wchar_t *text_without_case(const char *text)
+{
+    const wchar_t beyond_letters = 0x110000;
+    const locale_t locale = get_c_locale(), before = locale ? uselocale(locale) : (locale_t)0;
+    size_t left = strlen(text), used;
+    wchar_t *letters = mem_new(left + 1, sizeof *letters), letter;
+    for (wchar_t *at = letters; at && left; left -= used, text += used) {
+        mbstate_t state = {0};
+        used = mbrtowc(&letter, text, left, &state);
+        if (used == 0 || used > left) {
+            letter = beyond_letters + (unsigned char)*text;
+            used = 1;
+        }
+        *at++ = letter < beyond_letters ? (wchar_t)towupper((wint_t)letter) : letter;
+    }
+    if (locale)
+        uselocale(before);
+    return letters;
 }
 
 bool text_has_word(const char *list, const char *word)

@@ -18,6 +18,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <wchar.h>
 
 static bool is_folder(const char *path)
 {
@@ -235,47 +236,92 @@ hone_status items_check_kind(const char *output, hone_error *error)
 
 /* ---- Collisions ---- */
 
+struct claim {
+    struct item *item;
+    wchar_t *name; /* the output, without case */
+};
+
 static int by_output(const void *a, const void *b)
 {
-    const struct item *first = *(struct item *const *)a, *second = *(struct item *const *)b;
-    const int order = strcmp(first->output, second->output);
-    return order ? order : (first > second) - (first < second);
+    const struct claim *first = a, *second = b;
+    const int order = wcscmp(first->name, second->name);
+    const int exact = order ? order : strcmp(first->item->output, second->item->output);
+    return exact ? exact : (first->item > second->item) - (first->item < second->item);
 }
 
-static hone_status mark_clash(struct item *const *group, size_t count, hone_error *error)
+static hone_status mark_clash(const struct claim *group, size_t count, hone_error *error)
 {
     enum { SHOWN = 4 };
     struct text line = {0};
     for (size_t i = 0; i < count && i < SHOWN; i++)
-        text_add(&line, "%s'%s'", i == 0 ? "" : i + 1 == count ? " and " : ", ", group[i]->input);
+        text_add(&line, "%s'%s'", i == 0 ? "" : i + 1 == count ? " and " : ", ", group[i].item->input);
     if (count > SHOWN)
         text_add(&line, " and %zu more", count - SHOWN);
-    text_add(&line, " would %s become '%s'", count > 2 ? "all" : "both", group[0]->output);
+    text_add(&line, " would %s become '%s'%s", count > 2 ? "all" : "both", group[0].item->output,
+             strcmp(group[0].item->output, group[count - 1].item->output) == 0
+                 ? ""
+                 : " (its file system does not tell upper from lower case)");
     bool ok = !line.failed;
     for (size_t i = 0; i < count && ok; i++) {
-        group[i]->tell = i == 0;
-        ok = (group[i]->problem = mem_copy_text(text_view(&line))) != NULL;
+        group[i].item->tell = i == 0;
+        ok = (group[i].item->problem = mem_copy_text(text_view(&line))) != NULL;
     }
     text_finish(&line);
     return ok ? HONE_OK : error_memory(error, "the list of outputs");
 }
 
-static hone_status check_unique(const struct items *items, hone_error *error)
+/* Of the folder that was named, or, where it is still to be made, of the one that it will be in. */
+static bool outputs_ignore_case(const char *output)
 {
-    struct item **sorted = mem_new(items->count, sizeof(struct item *));
-    hone_status status = sorted ? HONE_OK : error_memory(error, "the list of outputs");
-    if (status)
-        return status;
-    for (size_t i = 0; i < items->count; i++)
-        sorted[i] = &items->list[i];
-    qsort(sorted, items->count, sizeof *sorted, by_output);
-    for (size_t i = 0, end; i < items->count && !status; i = end) {
-        for (end = i + 1; end < items->count && strcmp(sorted[i]->output, sorted[end]->output) == 0;)
+    char folder[PATH_MAX];
+    size_t length = strlen(output);
+    if (length >= sizeof folder)
+        return false;
+    memcpy(folder, output, length + 1);
+    while (length && !is_folder(folder)) {
+        while (length && folder[length - 1] == '/')
+            length--;
+        while (length && folder[length - 1] != '/')
+            length--;
+        folder[length] = '\0';
+    }
+    return file_ignores_case(length ? folder : ".");
+}
+
+static bool is_one_output(const struct claim *a, const struct claim *b, const char *output)
+{
+    return strcmp(a->item->output, b->item->output) == 0 ||
+           (wcscmp(a->name, b->name) == 0 && outputs_ignore_case(output));
+}
+
+static hone_status mark_clashes(const struct claim *sorted, size_t count, const char *output,
+                                hone_error *error)
+{
+    hone_status status = HONE_OK;
+    for (size_t i = 0, end; i < count && !status; i = end) {
+        for (end = i + 1; end < count && is_one_output(&sorted[i], &sorted[end], output);)
             end++;
         if (end - i > 1)
             status = mark_clash(sorted + i, end - i, error);
     }
-    free(sorted);
+    return status;
+}
+
+static hone_status check_unique(const struct items *items, const char *output, hone_error *error)
+{
+    struct claim *claims = mem_new(items->count, sizeof *claims);
+    bool ok = claims != NULL;
+    for (size_t i = 0; i < items->count && ok; i++) {
+        claims[i] = (struct claim){&items->list[i], text_without_case(items->list[i].output)};
+        ok = claims[i].name != NULL;
+    }
+    if (ok)
+        qsort(claims, items->count, sizeof *claims, by_output);
+    const hone_status status =
+        ok ? mark_clashes(claims, items->count, output, error) : error_memory(error, "the list of outputs");
+    for (size_t i = 0; i < items->count && claims; i++)
+        free(claims[i].name);
+    free(claims);
     return status;
 }
 
@@ -358,7 +404,7 @@ hone_status items_make(struct items *items, const struct items_request *request,
         status = add_input(items, request, request->inputs[i], error);
     if (status || items->to_stdout)
         return status;
-    status = check_unique(items, error);
+    status = check_unique(items, request->output, error);
     return status ? status : check_inputs_survive(items, request, error);
 }
 

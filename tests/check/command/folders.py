@@ -182,6 +182,23 @@ def test_clashes_stop_only_themselves():
         frame.check(summary(result) == (0, 6, 0), result.stderr)
 
 
+def test_names_that_differ_in_case_alone():
+    """They are two outputs, and one where the file system does not tell them apart."""
+    with Place() as place:
+        folder = folder_of_pictures(place, ("a.pgm", "A.PGM", "b.pgm"))
+        command = ("apply", "transpose", folder, "--format", "png", "-o")
+        place.run(*command, place.path("out/"))
+        frame.check(sorted(os.listdir(place.path("out"))) == ["A.png", "a.png", "b.png"], f"{os.listdir(place.path('out'))}")
+        fold = {"LD_PRELOAD": os.path.join(frame.build(), "tests", "fold.so"), "FOLD_FOLDER": place.path("folded"),
+                "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
+        frame.check(os.path.exists(fold["LD_PRELOAD"]), "tests/fold.so is not built")
+        os.mkdir(fold["FOLD_FOLDER"])
+        result = place.run(*command, place.path("folded/"), status=2, **fold)
+        frame.check(os.listdir(place.path("folded")) == ["b.png"] and summary(result) == (1, 2, 0), result.stderr)
+        clash = [line for line in result.stderr.splitlines() if "would both become" in line]
+        frame.check(len(clash) == 1 and "a.pgm" in clash[0] and "A.PGM" in clash[0] and "upper from lower case" in clash[0], result.stderr)
+
+
 def test_outputs_that_are_there_are_left_on_request():
     with Place() as place:
         folder = folder_of_pictures(place, ("a.pgm", "b.pgm"))
