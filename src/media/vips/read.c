@@ -21,10 +21,13 @@ static bool claims(const uint8_t *head, size_t count)
 }
 
 /* libjpeg reports corrupt data as warnings; other decoders warn of harmless things and report damage as
- * errors. libvips says nothing of damage in a PNG that it goes on after: damage is found first. */
+ * errors. libvips says nothing of damage in a PNG that it goes on after: damage is found first. With libspng it
+ * looks at checksums at this level alone. */
 static VipsFailOn fail_level(const struct media_input *input, const char *loader)
 {
-    if (input->options.accept_damaged && !strstr(loader, "Png"))
+    if (strstr(loader, "Png"))
+        return VIPS_FAIL_ON_TRUNCATED;
+    if (input->options.accept_damaged)
         return VIPS_FAIL_ON_NONE;
     return strstr(loader, "Jpeg") ? VIPS_FAIL_ON_WARNING : VIPS_FAIL_ON_ERROR;
 }
