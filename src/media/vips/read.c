@@ -21,8 +21,8 @@ static bool claims(const uint8_t *head, size_t count)
 }
 
 /* libjpeg reports corrupt data as warnings; other decoders warn of harmless things and report damage as
- * errors. libvips says nothing of damage in a PNG that it goes on after: damage is found first. With libspng it
- * looks at checksums at this level alone. */
+ * errors. libvips says nothing of damage in a PNG that it goes on after: damage is found first. With libspng
+ * it looks at checksums at this level alone. */
 static VipsFailOn fail_level(const struct media_input *input, const char *loader)
 {
     if (strstr(loader, "Png"))
