@@ -343,17 +343,18 @@ INLINE void blur_band(struct window *w, struct band *b, int y, __global uchar *s
 
 /* Intel's compiler for CPUs would put several work-items into one vector, which takes it a minute. */
 #ifdef cl_intel_vec_len_hint
-#define ALONE __attribute__((intel_vec_len_hint(1)))
+#define ALONE intel_vec_len_hint(1)
 #else
 #define ALONE
 #endif
 
 /* `reach` is what the border rules go by, `rows` are those of a band. */
-__kernel ALONE void gaussian_exact_strips(__global const PIXEL *in, int in_offset, int in_pitch,
-                                          __global PIXEL *out, int out_offset, int out_pitch, int width,
-                                          int height, BORDER_TYPE border, __constant const uint *table,
-                                          int pairs, int reach, __global uchar *scratch, int scratch_bytes,
-                                          int edge, int rows)
+__kernel __attribute__((ALONE)) void gaussian_exact_strips(__global const PIXEL *in, int in_offset,
+                                                           int in_pitch, __global PIXEL *out, int out_offset,
+                                                           int out_pitch, int width, int height,
+                                                           BORDER_TYPE border, __constant const uint *table,
+                                                           int pairs, int reach, __global uchar *scratch,
+                                                           int scratch_bytes, int edge, int rows)
 {
     int first = get_global_id(0) * rows, end = min(first + rows, height);
     if (first >= height)
