@@ -83,6 +83,7 @@ static void set_inverse(struct filter_case *c, int64_t area)
 {
     const bool even = area % 2 == 0;
     c->reals[0] = (float)((even ? 1 + 0x1p-22 : 1) / (double)area);
+    c->reals[1] = (float)(1 / (double)area);
     case_set_symbol(c, "FLOAT_MEANS",
                     c->in.type == HONE_U8 && !case_symbol(c, "DIV16") && !case_symbol(c, "WRAPPED") &&
                         area <= (even ? 9300 : 10900));
@@ -132,6 +133,14 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 /* Half of an area is added to sums before they are divided, to pixels of s16 2^15 each. The multiplier of one
  * pixel would have 33 bits: 2^32 - 1 does of a sum that is one more. */
 #define BANDS_HALF "(AREA == 1 ? 1 : AREA/2 + NEXT) + (TYPE == 3 ? AREA*32768 : 0)"
+
+/* Rests, up to an area and at most half of one and 255 for each column, are below 2^22: as floats exact,
+ * halves too, and their quotients, off by 2^-23, on the right side of a half. Elements of a row of whole
+ * blocks, and of one of changes; bands. */
+#define CHANGES       "TYPE == 0 && !DIV16 && !WRAPPED && AREA + 510*KW <= 4000000"
+#define CHANGES_PITCH "(64*ceildiv(W*C, C == 3 ? 60 : 64))"
+#define CHANGES_LINE  "roundup((W + KW)*C + 128, 64)"
+#define CHANGES_BANDS "ceildiv(H, " BANDS_ROWS("KH") ")"
 
 /* What a band of `doubles` keeps: sums of columns, those beyond the edges, too. */
 #define DOUBLES_LINE "roundup((W + KW)*C + 16, 16)"
@@ -371,6 +380,23 @@ static const struct variant variants[] = {
                                    "DIV16 || WRAPPED ? DS16 : AREA == 1 ? 32 : DS", "float:inverse",
                                    BANDS_ROWS("KH"), "tmp0", SLIDES_LINE("KW"), "tmp1"})},
      .cost = {"2*C*BITS/8", "C*(2 + KH/ROWS)", "C*(9 + KH/ROWS)"}},
+    {VARIANT(
+         "changes", "changes.cl", NEEDS_WIDE, "wide",
+         "CPU: u8 whose sums need 32 bits: bands of rows, what sums change by from row to row in 16 bits, "
+         "any window at the same cost"),
+     .condition = CHANGES,
+     .tunables = {{"ROWS", TUNABLE_LAUNCH, "1024 64 128 256 512 4096", "most rows of a band"},
+                  {"WG_X", TUNABLE_LAUNCH, "1 2 4", "bands per work-group"}},
+     .scratch = {{.bytes = CHANGES_BANDS "*" CHANGES_PITCH "*4"},
+                 {.bytes = CHANGES_BANDS "*" CHANGES_PITCH "*4"},
+                 {.bytes = CHANGES_BANDS "*" CHANGES_LINE "*2"},
+                 {.bytes = CHANGES_BANDS "*" CHANGES_PITCH},
+                 {.bytes = CHANGES_BANDS "*" CHANGES_PITCH}},
+     .passes = {PASS("box_changes", .extent = {"H"}, .block = {BANDS_ROWS("KH")},
+                     .arguments = {"in", "out", "W", "H", "KW", "KH", "border", "float:reciprocal",
+                                   BANDS_ROWS("KH"), "tmp0", "tmp1", "tmp2", CHANGES_LINE, "tmp3", "tmp4",
+                                   CHANGES_PITCH})},
+     .cost = {"2*C", "C*(4 + KH/ROWS)", "C*(8 + KH/ROWS)"}},
     {VARIANT("doubles", "doubles.cl", NEEDS_WIDE | NEEDS_DOUBLE, "wide",
              "CPU: floats, and integers whose sums take more than 32 bits: bands of rows, running sums of "
              "doubles in vectors, any window at the same cost"),
@@ -424,6 +450,7 @@ static const struct seed seeds[] = {
     {"WIDE", "doubles", "ROWS=512"},
     {"WIDE && KH <= 32", "lines", ""},
     {"WIDE && KH <= 256", "lines", "ROWS=512 BLOCK=512"},
+    {"WIDE && (C == 1 || COLUMN_BITS == 32)", "changes", ""},
     {"WIDE && KH <= 64", "bands", "ROWS=128"},
     {"WIDE && KH <= 512", "bands", "ROWS=512"},
     {"WIDE", "bands", "ROWS=4096"},
@@ -522,13 +549,15 @@ static const struct rung rungs[] = {
     {"packed-batches", "two sums per register, rows in batches: none is read twice or kept", "packed",
      "WORDS=2 ROWS=16 KEEP=2 WG_X=32 WG_Y=4", "hone"},
     {"wide", "64-byte vectors", "bands", "", "hone"},
+    {"wide-changes", "vectors, what sums change by from row to row", "changes", "", "hone"},
     {"wide-doubles", "vectors, running sums of doubles", "doubles", "", "hone"},
     {"wide-blocks", "64-byte vectors, blocks that stay in the first cache", "lines", "", "hone"},
 };
 
 /* What tests and the doctor try. */
-static const char *const trials[] = {"",        "size=3",  "width=5 height=2", "width=1 height=4",
-                                     "size=13", "size=40", "size=1",           NULL};
+static const char *const trials[] = {
+    "",        "size=3", "width=5 height=2",    "width=1 height=4",    "size=13",
+    "size=40", "size=1", "width=301 height=38", "width=37 height=301", NULL};
 
 static const char *const usual[] = {"size=8", "size=3", "size=31", NULL};
 
@@ -552,7 +581,7 @@ const struct hone_filter hone_filter_box = {
                                     "height of the window, instead of size")},
     .symbols = {"KW", "KH", "AREA", "FX", "FY", "MOST", "POWER", "DIV16", "WRAPPED", "NEXT", "DM16", "DS16",
                 "DIV32", "DM", "DS", "COLUMN_BITS", "SUM_BYTES", "FLOAT_MEANS", ABREAST_SYMBOLS},
-    .reals = {"inverse"}, .prepare = prepare,
+    .reals = {"inverse", "reciprocal"}, .prepare = prepare,
     .examples = {{"every pixel becomes the mean of 15x15", "'box size=15' photo.jpg -o soft.jpg"},
                  {"smoothed along rows alone",
                   "'box width=31 height=1 border=reflect' scan.png -o smooth.png"}},

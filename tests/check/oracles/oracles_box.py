@@ -104,6 +104,28 @@ def test_sums_of_bytes_that_wrap_around():
             same(got, wanted, f"{pixels.shape} {width}x{height}")
 
 
+def test_what_sums_of_bytes_change_by():
+    """Means from those of the row above: the largest steps, means near halves and on them, and every way beyond the edges."""
+    noise = numpy.random.default_rng(SEED).integers(0, 256, (130, 333), dtype=numpy.uint8)
+    for width, height, border, pad in ((101, 101, "replicate", "edge"), (110, 110, "reflect", "symmetric"),
+                                       (301, 38, "reflect101", "reflect"), (37, 301, "replicate", "edge"),
+                                       (1200, 3, "constant border-value=200", "constant"), (330, 130, "wrap", "wrap"),
+                                       (501, 501, "replicate", "edge")):
+        rows, columns = numpy.arange(130)[:, None], numpy.arange(333)
+        steps = (rows // min(height, 60) % 2 * 255 + 0 * columns).astype(numpy.uint8)
+        fields = ((rows // 40 + columns // min(width, 100)) % 2 * 255).astype(numpy.uint8)
+        for planes in ([noise], [noise & 1], [steps, noise & 1], [steps, fields, noise], [fields, noise, noise & 1, steps]):
+            pixels = numpy.stack(planes, axis=-1)
+            sums = numpy.stack([sums_of(plane, width, height, pad, 200) for plane in planes], axis=-1)
+            wanted = ((2 * sums + width * height) // (2 * width * height)).astype(numpy.uint8)
+            if len(planes) == 4:
+                wanted[..., 3] = pixels[..., 3]
+            if len(planes) == 1:
+                pixels, wanted = pixels[..., 0], wanted[..., 0]
+            got = bridge.apply(f"box width={width} height={height} border={border}", pixels, variant="changes", config="ROWS=64")
+            same(got, wanted, f"{pixels.shape} {width}x{height} {border}")
+
+
 def test_tall_windows_of_floats():
     """First windows from sums of bands: NaNs and infinities stay in the windows that have them."""
     for shape, width, height, border, pad, config in (
