@@ -88,6 +88,19 @@ inline void scale_weights(__constant const float *phi, float *weights, int step,
         weights[k] = phi[k] * (scale / (float)step);
 }
 
+/* Gray, where cells have two pixels: rows go onto columns first, and come from them last, so that no line of
+ * all columns is kept. */
+#if defined(NATIVE) && NATIVE == 64 && HONE_C == 1
+#define PAIRS 1
+#else
+#define PAIRS 0
+#endif
+
+inline bool in_pairs(int step)
+{
+    return PAIRS && step == 2;
+}
+
 /* ---- Gather ---- */
 
 /* The lines of the four points of a cell of rows: the first will be whole, the last one begins. */
@@ -238,6 +251,83 @@ WIDE_VECTORS inline void gather_across(__global const float *sorted, __global fl
     }
 }
 
+/* A row as floats; the one of the next cell is fetched ahead. */
+WIDE_VECTORS inline void convert_row(__global float *line, __global const PIXEL *row,
+                                     __global const PIXEL *ahead, int count)
+{
+    int i = 0;
+    for (; i + LANES <= count; i += LANES) {
+        __builtin_prefetch(ahead + i);
+        STORE(line + i, CONVERT(LOAD_PIXELS(row + i), values));
+    }
+    for (; i < count; i++)
+        line[i] = (float)row[i];
+}
+
+inline void load_pairs(values *turned, __global const float *line)
+{
+    const values v[2] = {LOAD(line), LOAD(line + LANES)};
+    turned[0] = apart_2_0(v);
+    turned[1] = apart_2_1(v);
+}
+
+/* The four elements from each one on, the next vector's behind the last ones; weights are `step` apart. */
+inline values weigh_across(values v, values next, const float *weights, int step)
+{
+    values sum = v * weights[0];
+    sum = add_product(sum, MOVED(v, next, 1), weights[step]);
+    sum = add_product(sum, MOVED(v, next, 2), weights[2 * step]);
+    return add_product(sum, MOVED(v, next, 3), weights[3 * step]);
+}
+
+/* Each row of a cell, from its first cell on, becomes points, which are added to those of four rows of
+ * points; with the last one, the first of these is whole. */
+WIDE_VECTORS inline void gather_pairs(const struct sums *sums, __global const float *line,
+                                      __global float *points, int pitch, const float *across,
+                                      const float *down, bool last, int count)
+{
+    values v[2], next[2];
+    load_pairs(next, line);
+    for (int i = 0; i < count; i += LANES) {
+        v[0] = next[0];
+        v[1] = next[1];
+        load_pairs(next, line + 2 * (i + LANES));
+        values point = weigh_across(v[0], next[0], across + POINTS - 1, -1) +
+                       weigh_across(v[1], next[1], across + 2 * POINTS - 1, -1);
+#pragma unroll
+        for (int k = 0; k < POINTS; k++) {
+            values part = k + 1 == POINTS && !last ? (values)0 : LOAD(sums->at[k] + i);
+            part = add_product(part, point, down[k]);
+            if (k == 0 && last) {
+                __builtin_prefetch(points + pitch + i, 1);
+                STORE(points + i, part);
+            } else
+                STORE(sums->at[k] + i, part);
+        }
+    }
+}
+
+/* Of a line from its first cell on, where `first` elements lie before the image's; `cells`: across. */
+inline void gather_cell(const struct sheet *s, const struct sums *sums, __global float *line, int first,
+                        __global float *points, int pitch, const float *across, const float *down, int cell,
+                        int cells)
+{
+    const int left = -first_cell(s) * 2, y = 2 * cell;
+    for (int row = 0; row < 2; row++) {
+        convert_row(line + first, row_of(&s->rows, y + row), row_of(&s->rows, y + row + 2), s->width);
+        extend(line + first, s->width, left, 2 * cells - left - s->width, s->border);
+        gather_pairs(sums, line + first - left, points, pitch, across, down + POINTS * row, row == 1,
+                     cells - 3);
+    }
+}
+
+/* The last rows of points of a band are those that its cells have begun. */
+inline void take_points(__global float *points, __global const float *sums, int count)
+{
+    for (int i = 0; i < count; i += LANES)
+        STORE(points + i, LOAD(sums + i));
+}
+
 /* 0, or NaN if one of `count` elements is no finite number. */
 WIDE_VECTORS inline float check_line(__global const float *line, int count)
 {
@@ -273,10 +363,21 @@ __kernel void gaussian_coarse_gather(__global const PIXEL *in, int in_offset, in
     scale_weights(phi, down_weights, step, GATHER);
     scale_weights(phi, across_weights, step, 1);
     struct sums sums;
-    begin_sums(&sums, scratch + left * HONE_C, line_elements, count);
+    const int first = (left * HONE_C + LANES - 1) / LANES * LANES; /* so that a line's vectors are aligned */
+    begin_sums(&sums, scratch + first, line_elements, max(count, across));
     int cell = first_cell(&s) + band * cells;
     __global float *points = gathered + (size_t)band * (cells + 3) * pitch;
     for (int k = 0; k < cells + 3; k++, points += pitch) {
+        if (in_pairs(step)) {
+            if (k < cells)
+                gather_cell(&s, &sums, sorted, first, points, pitch, across_weights, down_weights, cell + k,
+                            across);
+            else
+                take_points(points, sums.at[0], across - 3);
+            points[pitch - 1] = FLOATING ? check_line(points, across - 3) : 0;
+            next_point(&sums);
+            continue;
+        }
         if (k < cells)
             add_cell(&s, &sums, down_weights, cell + k);
         extend(sums.at[0], width, left, across * step - left - width, sums.border[0]);
@@ -458,18 +559,20 @@ inline float filter_rows(const struct grid *g, __global float *to, int row)
 /* Rows of filtered points, one after the other, which are made DOWN at a time. */
 struct made {
     __global float *lines;
+    int held;                 /* as many rows stay: a power of two */
     int first, number;        /* the first row, and how many were taken */
     float finite, was_finite; /* as filter_rows() tells, of the last lines and of those before */
 };
 
-inline __global const float *next_points(struct made *made, const struct grid *g)
+inline __global float *next_points(struct made *made, const struct grid *g)
 {
-    int place = made->number++ % DOWN;
-    if (place == 0) {
+    __global float *line = made->lines + (made->number & (made->held - 1)) * g->pitch;
+    if (made->number % DOWN == 0) {
         made->was_finite = made->finite;
-        made->finite = filter_rows(g, made->lines, made->first + made->number - 1);
+        made->finite = filter_rows(g, line, made->first + made->number);
     }
-    return made->lines + place * g->pitch;
+    made->number++;
+    return line;
 }
 
 /* Of the last POINTS rows. */
@@ -552,15 +655,20 @@ inline void spread_across(__global const float *points, __global float *line, co
 
 /* Adding 1.5 * 2^23 leaves the nearest integer, ties to even, in the lowest bits. What the filter overshoots
  * in u8 is less than half a level. */
+inline words low_words(values v)
+{
+#if HONE_T == 1
+    v = v < 0.0f ? (values)0.0f : v < 65535.0f ? v : (values)65535.0f;
+#endif
+    return __builtin_astype(v + 12582912.0f, words);
+}
+
 inline pixels lower(values v)
 {
 #if FLOATING
     return v;
 #else
-#if HONE_T == 1
-    v = v < 0.0f ? (values)0.0f : v < 65535.0f ? v : (values)65535.0f;
-#endif
-    return CONVERT(__builtin_astype(v + 12582912.0f, words), pixels);
+    return CONVERT(low_words(v), pixels);
 #endif
 }
 
@@ -576,7 +684,8 @@ struct target {
     int in_pitch, out_pitch, rows;
 };
 
-/* `name` makes `count` vectors of each of the rows. */
+/* `name` makes `count` vectors of each of the rows. Those of the next cell are fetched ahead: stores come at
+ * once, and the processor waits for all of their lines. With alpha it reads there, too, which is too much. */
 #define DEFINE_JOIN(name, count)                                                                             \
     WIDE_VECTORS inline void name(__global float *const *lines, const struct target *t,                      \
                                   const float *weights, int i)                                               \
@@ -593,6 +702,8 @@ struct target {
                 values sum = parts[0][n] * weights[POINTS * row];                                            \
                 _Pragma("unroll") for (int k = 1; k < POINTS; k++) sum =                                     \
                     add_product(sum, parts[k][n], weights[POINTS * row + k]);                                \
+                if (HONE_C < 4 && n * sizeof(pixels) % 64 == 0)                                              \
+                    __builtin_prefetch(out + rows * out_pitch + n * LANES, 1);                               \
                 store_result(in + n * LANES, out + n * LANES, sum);                                          \
             }                                                                                                \
     }
@@ -609,15 +720,95 @@ inline void join_element(__global float *const *lines, const struct target *t, c
     }
 }
 
-inline void join_cell(__global float *const *lines, const struct target *t, const float *weights, int count)
+#if PAIRS
+/* Elements of four rows of points, joined to each of the two rows of a cell. */
+inline void join_points(values *joined, __global float *const *points, const float *down, int i)
+{
+#pragma unroll
+    for (int k = 0; k < POINTS; k++) {
+        values v = LOAD(points[k] + i);
+#pragma unroll
+        for (int row = 0; row < 2; row++)
+            joined[row] =
+                k == 0 ? v * down[POINTS * row] : add_product(joined[row], v, down[POINTS * row + k]);
+    }
+}
+
+/* Two vectors of results, of whose elements `left` are in the image: pixels by turns of v. */
+inline void store_pairs(__global PIXEL *out, const values *v, int left)
+{
+#if HONE_T == 1
+    if (left >= 2 * LANES) {
+        *(__global words_at *)out = (low_words(v[0]) & 0xffffu) | low_words(v[1]) << 16u;
+        return;
+    }
+#endif
+    const pixels results[2] = {lower(together_2_0(v)), lower(together_2_1(v))};
+    for (int n = 0; n < 2; n++, left -= LANES, out += LANES)
+        if (left >= LANES)
+            *(__global pixels_at *)out = results[n];
+        else
+            for (int i = 0; i < left; i++)
+                out[i] = results[n][i];
+}
+
+/* Rows of points are joined first, so that no line of all columns is stored and read again for each row. */
+WIDE_VECTORS inline void spread_pairs(__global float *const *points, const struct target *t,
+                                      const float *down, const float *along, int count)
+{
+    values v[2], next[2];
+    join_points(next, points, down, 0);
+    for (int i = 0; 2 * i < count; i += LANES) {
+        v[0] = next[0];
+        v[1] = next[1];
+        join_points(next, points, down, i + LANES);
+#pragma unroll
+        for (int row = 0; row < 2; row++) {
+            const values pair[2] = {weigh_across(v[row], next[row], along, 1),
+                                    weigh_across(v[row], next[row], along + POINTS, 1)};
+            __global PIXEL *out = t->out + row * t->out_pitch + 2 * i;
+            __builtin_prefetch(out + 2 * t->out_pitch, 1);
+            if (row < t->rows)
+                store_pairs(out, pair, count - 2 * i);
+        }
+    }
+}
+#endif
+
+/* Four lines of all columns, or of points where cells are spread in pairs, become rows of results. */
+inline void join_cell(__global float *const *lines, const struct target *t, const float *weights,
+                      const float *along, int step, int count)
 {
     int i = 0;
+#if PAIRS
+    if (step == 2)
+        return spread_pairs(lines, t, weights, along, count);
+#endif
     for (; i + BLOCK * LANES <= count; i += BLOCK * LANES)
         join_block(lines, t, weights, i);
     for (; i + LANES <= count; i += LANES)
         join_vector(lines, t, weights, i);
     for (; i < count; i++)
         join_element(lines, t, weights, i);
+}
+
+inline void next_line(__global float **lines)
+{
+    __global float *oldest = lines[0];
+    for (int k = 0; k + 1 < POINTS; k++)
+        lines[k] = lines[k + 1];
+    lines[POINTS - 1] = oldest;
+}
+
+/* Points become the last one of the lines. */
+inline void take_line(__global float **lines, __global float *points, const values *patterns,
+                      const float *weights, int step, int cells)
+{
+    next_line(lines);
+    if (in_pairs(step))
+        lines[POINTS - 1] = points;
+    else
+        spread_across(points, lines[POINTS - 1], patterns, weights, step, cells);
 }
 
 /* Every weight of a window of this radius: rows into a line, then along it. Only there do NaN and infinity
@@ -641,14 +832,6 @@ inline void weigh_row(const struct sheet *s, __global float *line, __global PIXE
             sum += (line[i - k * HONE_C] + line[i + k * HONE_C]) * weights[k];
         out[i] = IS_ALPHA(i & 3) ? centre[i] : hone_result(sum);
     }
-}
-
-inline void next_line(__global float **lines)
-{
-    __global float *oldest = lines[0];
-    for (int k = 0; k + 1 < POINTS; k++)
-        lines[k] = lines[k + 1];
-    lines[POINTS - 1] = oldest;
 }
 
 /* Bands of cells of rows: the filter, four rows of points at a time, and what becomes of them. */
@@ -675,7 +858,8 @@ __kernel void gaussian_coarse_spread(__global const PIXEL *in, int in_offset, in
                            cells_of(height, step) + POINTS - 1,
                            cells,
                            pitch};
-    struct made made = {filtered + (size_t)band * (DOWN * pitch), cell, 0, 0, 0};
+    struct made made = {
+        filtered + (size_t)band * (2 * DOWN * pitch), in_pairs(step) ? 2 * DOWN : DOWN, cell, 0, 0, 0};
     out += out_offset;
     if (FLOATING)
         fill_beyond(beyond, (PIXEL)border, count);
@@ -691,13 +875,12 @@ __kernel void gaussian_coarse_spread(__global const PIXEL *in, int in_offset, in
     for (int k = 0; k < POINTS; k++)
         lines[k] = scratch + k * line_elements;
     for (int k = 0; k + 1 < POINTS; k++)
-        spread_across(next_points(&made, &g), lines[k + 1], patterns, along, step, across);
+        take_line(lines, next_points(&made, &g), patterns, along, step, across);
     for (; cell < end; cell++) {
-        next_line(lines);
-        spread_across(next_points(&made, &g), lines[POINTS - 1], patterns, along, step, across);
+        take_line(lines, next_points(&made, &g), patterns, along, step, across);
         int y = cell * step, rows = min(step, height - y);
         const struct target t = {s.rows.in + y * in_pitch, out + y * out_pitch, in_pitch, out_pitch, rows};
-        join_cell(lines, &t, down, count);
+        join_cell(lines, &t, down, along, step, count);
         bool again = FLOATING && !all_finite(&made);
         for (int row = 0; row < rows; row++) {
             if (again)
