@@ -60,6 +60,11 @@ def times_of(path):
     return sorted(float(p["pts_time"]) for p in probe(path, "-select_streams", "v:0", "-show_packets")["packets"])
 
 
+def shown_at(path):
+    """The time of each frame, as a decoder of FFmpeg gives it; None: it does not know, as of the last one of MPEG-1."""
+    return [f.get("best_effort_timestamp_time") for f in probe(path, "-select_streams", "v:0", "-show_frames")["frames"]]
+
+
 def pictures(path):
     data = ffmpeg("-i", path, "-f", "rawvideo", "-fps_mode", "passthrough", "-pix_fmt", "yuv420p", "-")
     size = 192 * 128 * 3 // 2
@@ -147,8 +152,11 @@ def test_whole_files_of_old_codecs_are_not_damaged():
                    "yuv410p" if codec == "svq1" else "yuv420p", "-c:v", codec, "-y", place.path("in.mov" if codec == "svq1" else "in.avi"))
             name = "in.mov" if codec == "svq1" else "in.avi"
             said = place.run("apply", SAME, place.path(name), "-o", place.path("out.mkv"), "--codec", "ffv1", "--force").stderr
-            a, b = (hashlib.sha256(ffmpeg("-i", place.path(path), "-f", "rawvideo", "-pix_fmt", "gray", "-")).digest() for path in (name, "out.mkv"))
+            a, b = (hashlib.sha256(ffmpeg("-i", place.path(path), "-f", "rawvideo", "-fps_mode", "passthrough", "-pix_fmt", "gray", "-")).digest()
+                    for path in (name, "out.mkv"))
             frame.check(not said and (a == b or codec in ("cinepak", "mjpeg")), f"{codec}: {said}")
+            a, b = (shown_at(place.path(path)) for path in (name, "out.mkv"))
+            frame.check(all(old in (None, new) for old, new in zip(a, b)) and a.count(None) <= 1, f"{codec}: {a} became {b}")
 
 
 def test_the_end_of_roq_is_no_damage():
@@ -214,9 +222,11 @@ def test_gif_ends_within_an_image_or_with_its_end():
         for size, told in ((at + 500, 1), (at + 5, 1), (at + 19, 1), (at, 0), (-1, 0)):
             cut_short(place, "a.gif", size)
             said = place.run("apply", SAME, place.path("cut.a.gif"), "-o", place.path("out.mkv"), "--codec", "ffv1", "--accept-damaged", "--force").stderr
-            known = said.count("ends within a frame") + said.count("the frame at 0.480 s is missing")
+            # FFmpeg 7 also decodes what there is of a frame.
+            known = sum(said.count(text) for text in ("ends within a frame", "the frame at 0.480 s is missing", "frame 13, at 0.480 s, is damaged"))
             frame.check(known == told and said.count("\n") == told, f"{size} bytes: {said}")
-            frame.check(len(times_of(place.path("out.mkv"))) == (12 if size > 0 else len(listed)), f"{size} bytes")
+            got, wanted = (len(pictures(place.path(name))) for name in ("out.mkv", "cut.a.gif"))
+            frame.check(got == wanted and wanted in ((12, 12 + told) if size > 0 else (len(listed),)), f"{size} bytes: {got} frames of {wanted}")
         with open(place.path("a.gif"), "ab") as file:
             file.write(b"\0\0and more")
         place.run("apply", SAME, place.path("a.gif"), "-o", place.path("out.mkv"), "--codec", "ffv1", "--force")
@@ -343,7 +353,7 @@ def test_damaged_sound_is_told_and_left_out_on_request():
 
 def test_frames_that_a_file_lists_and_does_not_have():
     """Some bytes are gone, so that the rest has moved. Frames that are dropped on purpose are none of these."""
-    vary = ("-vf", "select='not(eq(mod(n,5),3))'", "-fps_mode", "vfr", "-r", "25")
+    vary = ("-vf", "select='not(eq(mod(n,5),3))'", "-fps_mode", "vfr")
     with Here() as place:
         for name, options in (("in.avi", ("huffyuv", "-pix_fmt", "yuv422p")), ("vary.avi", ("mpeg4", *vary)), ("in.mxf", ("mpeg2video", "-bf", "2"))):
             encode(place, name, *options)
