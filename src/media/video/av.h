@@ -25,6 +25,9 @@ typedef const uint8_t written_byte;
 typedef uint8_t written_byte;
 #endif
 
+/* MP4 and QuickTime hold Apple's box for views all around and of two eyes. */
+#define WITH_VIEW_BOX AV_VERSION_INT(61, 7, 100)
+
 /* Before a decoder is opened whose packets have numbers. */
 static inline void packets_have_numbers(AVCodecContext *decoder)
 {
@@ -438,8 +441,9 @@ hone_status encoder_open(AVCodecContext **out, struct times *times, const struct
 
 /* ---- Losses ---- */
 
-/* Gives the stream of an output what only the frames of its input say. 0, or a code of the libraries. */
-int losses_avoid(AVStream *to, const AVFrame *frame);
+/* Gives the stream of an output what only the frames of its input say, and what will be read as it was. 0, or a
+ * code of the libraries. */
+int losses_avoid(AVStream *to, const AVOutputFormat *muxer, const AVFrame *frame);
 /* Warns of what an output that has begun does not hold. */
 void losses_tell(const struct encoder_request *request, const AVCodecContext *encoder,
                  const AVStream *stream);

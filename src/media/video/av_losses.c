@@ -6,6 +6,7 @@
 #include "base/text.h"
 
 #include <libavutil/dovi_meta.h>
+#include <libavutil/spherical.h>
 #include <libavutil/stereo3d.h>
 
 #include <errno.h>
@@ -159,8 +160,24 @@ static int add_from_frame(AVStream *to, const AVFrame *frame, enum AVPacketSideD
     return 0;
 }
 
-int losses_avoid(AVStream *to, const AVFrame *frame)
+/* MP4 has an old box that says how both pictures are packed, and a new one that says only that there are two:
+ * FFmpeg writes both, and reads the new one over the old one. */
+static void say_packing_once(AVStream *to)
 {
+#if LIBAVFORMAT_VERSION_INT >= WITH_VIEW_BOX
+    AVStereo3D *stereo = (void *)av_stream_get_side_data(to, AV_PKT_DATA_STEREO3D, NULL);
+    if (stereo && (stereo->type == AV_STEREO3D_TOPBOTTOM || stereo->type == AV_STEREO3D_SIDEBYSIDE) &&
+        stereo->view == AV_STEREO3D_VIEW_PACKED && !stereo->flags)
+        stereo->view = AV_STEREO3D_VIEW_UNSPEC; /* what is left out */
+#else
+    (void)to;
+#endif
+}
+
+int losses_avoid(AVStream *to, const AVOutputFormat *muxer, const AVFrame *frame)
+{
+    if (is_one_of(muxer, "mp4"))
+        say_packing_once(to);
     const int code = add_from_frame(to, frame, AV_PKT_DATA_MASTERING_DISPLAY_METADATA,
                                     AV_FRAME_DATA_MASTERING_DISPLAY_METADATA);
     return code < 0 ? code
@@ -213,11 +230,21 @@ static void tell_captions(const struct encoder_request *r, const AVCodecContext 
 
 /* ---- Projection ---- */
 
+/* In QuickTime: its box has a code for the kind of a view, and none for where one looks first. */
+static bool is_held_by_quicktime(const AVSphericalMapping *view)
+{
+    return LIBAVFORMAT_VERSION_INT >= WITH_VIEW_BOX && view->projection == AV_SPHERICAL_EQUIRECTANGULAR &&
+           !view->yaw && !view->pitch && !view->roll;
+}
+
 static bool loses_projection(const struct encoder_request *r, const AVStream *stream)
 {
     const AVStereo3D *stereo = (const void *)side_data(stream, AV_PKT_DATA_STEREO3D);
-    return (side_data(stream, AV_PKT_DATA_SPHERICAL) || (stereo && stereo->type != AV_STEREO3D_2D)) &&
-           !is_one_of(r->muxer, "matroska webm mp4");
+    const AVSphericalMapping *view = (const void *)side_data(stream, AV_PKT_DATA_SPHERICAL);
+    if (is_one_of(r->muxer, "matroska webm mp4"))
+        return false;
+    return (stereo && stereo->type != AV_STEREO3D_2D) ||
+           (view && !(is_one_of(r->muxer, "mov") && is_held_by_quicktime(view)));
 }
 
 /* ---- The codec ---- */

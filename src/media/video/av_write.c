@@ -133,7 +133,7 @@ static int add_video(struct video_output *output, const AVStream *from)
     stream->sample_aspect_ratio = output->encoder->sample_aspect_ratio;
     const int traits = copy_traits(output, stream, from, true);
     stream->time_base = output->times.stream;
-    return traits < 0 ? traits : losses_avoid(stream, output->like->sample);
+    return traits < 0 ? traits : losses_avoid(stream, output->format->oformat, output->like->sample);
 }
 
 /* AVI tells the time of sound by its bytes where these come in blocks of one size. Those of an AVI that
