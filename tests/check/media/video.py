@@ -242,7 +242,7 @@ def check_everything(source, out, text):
     times = [[t for t, _, _ in packets(path, "v:0")] for path in (source, out)]
     frame.check(times[0] == times[1] and len(set(np.diff(times[0]).round(4))) > 1, f"{text}: time stamps {times}")
     copied = "-copied".join(os.path.splitext(source))
-    ffmpeg("-i", source, "-map", "0:v", "-map", "0:a", "-map", "0:s", "-c", "copy", copied)  # may end with the last packet
+    ffmpeg("-copyts", "-i", source, "-map", "0:v", "-map", "0:a", "-map", "0:s", "-c", "copy", copied)  # may end with the last packet
     lengths = [float(x["format"]["duration"]) for x in (probe(copied, "-show_format"), b)]
     frame.check(abs(lengths[0] - lengths[1]) < 0.003, f"{text}: the length {lengths}")
     for stream in ("a:0", "s:0"):
