@@ -25,6 +25,9 @@ typedef const uint8_t written_byte;
 typedef uint8_t written_byte;
 #endif
 
+/* The muxer of Matroska adds what a decoder drops at the beginning of sound, which its readers take off. */
+#define MATROSKA_ADDS_PADDING (LIBAVFORMAT_VERSION_MAJOR >= 60)
+
 /* MP4 and QuickTime hold Apple's box for views all around and of two eyes. */
 #define WITH_VIEW_BOX AV_VERSION_INT(61, 7, 100)
 

@@ -490,14 +490,15 @@ static bool convert(const struct video_output *output, struct out_stream *stream
     return code > 0;
 }
 
-/* Readers of Matroska take off what an Opus decoder drops at its beginning, and its muxer does not add it. */
+/* Readers of Matroska take off what an Opus decoder drops at its beginning. */
 static void place_copied(const struct video_output *output, AVPacket *packet, const AVStream *to)
 {
     const AVCodecParameters *p = to->codecpar;
     const AVRational sample = {1, OPUS_RATE};
     av_packet_rescale_ts(packet, output->like->format->streams[packet->stream_index]->time_base,
                          to->time_base);
-    if (p->codec_id != AV_CODEC_ID_OPUS || !text_has_word("matroska webm", output->format->oformat->name))
+    if (MATROSKA_ADDS_PADDING || p->codec_id != AV_CODEC_ID_OPUS ||
+        !text_has_word("matroska webm", output->format->oformat->name))
         return;
     const int64_t dropped = av_rescale_q(p->initial_padding, sample, to->time_base);
     if (packet->pts != AV_NOPTS_VALUE)
