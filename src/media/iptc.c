@@ -18,6 +18,22 @@ static size_t header_bytes(const unsigned char *at, size_t left)
     return fixed + name + length <= left ? fixed + name + length : 0;
 }
 
+bool iptc_is_swapped(const void *bytes, size_t size)
+{
+    const unsigned char *at = bytes;
+    return size >= 4 && size % 4 == 0 && at[0] != RECORD && at[3] == RECORD;
+}
+
+void iptc_swap(void *bytes, size_t size)
+{
+    uint32_t number;
+    for (unsigned char *at = bytes; size >= sizeof number; at += sizeof number, size -= sizeof number) {
+        memcpy(&number, at, sizeof number);
+        number = __builtin_bswap32(number);
+        memcpy(at, &number, sizeof number);
+    }
+}
+
 const void *iptc_records(const void *bytes, size_t size, size_t *count)
 {
     const unsigned char *at = bytes, *end = at + size;

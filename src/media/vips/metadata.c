@@ -26,6 +26,23 @@ static void *count_field(VipsImage *image, const char *name, GValue *value, void
     return NULL;
 }
 
+static void unswap_iptc(VipsImage *metadata)
+{
+    const void *bytes = NULL;
+    size_t size = 0;
+    if (vips_image_get_typeof(metadata, VIPS_META_IPTC_NAME) == 0 ||
+        vips_image_get_blob(metadata, VIPS_META_IPTC_NAME, &bytes, &size) != 0 ||
+        !iptc_is_swapped(bytes, size))
+        return;
+    void *copy = mem_new(size, 1);
+    if (!copy)
+        return;
+    memcpy(copy, bytes, size);
+    iptc_swap(copy, size);
+    vips_image_set_blob_copy(metadata, VIPS_META_IPTC_NAME, copy, size);
+    free(copy);
+}
+
 /* As JPEG has it. */
 static void wrap_iptc(VipsImage *metadata)
 {
@@ -105,6 +122,7 @@ hone_status vips_keep_metadata(struct media_input *input, VipsImage *image, hone
     hone_status status = keep_exif(input, error); /* which libvips takes resolution and orientation from */
     input->kept->bits = shifted_bits(input, image);
     vips_carry_metadata(image, metadata);
+    unswap_iptc(metadata);
     wrap_iptc(metadata);
     if (input->orientation > 1)
         set_upright(metadata);

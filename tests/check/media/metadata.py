@@ -55,8 +55,10 @@ def check_said(place, name, what):
 
 def test_tiff_keeps_what_cameras_and_people_say():
     with Here() as place:
-        for name, more in (("in.tif", ()), ("most-first.tif", ("-endian", "MSB")), ("in.jpg", ())):
+        for name, more in (("in.tif", ()), ("most-first.tif", ("-define", "tiff:endian=msb")), ("in.jpg", ())):
             make(place, name, *more)
+            with open(place.path(name), "rb") as file:
+                frame.check((file.read(2) == b"MM") == (name == "most-first.tif"), f"{name} has another order of bytes")
             for out in ("out.tif", "again.tif", "out.jpg"):
                 said = apply(place, "out.tif" if out == "again.tif" else name, out)
                 got = check_said(place, out, f"{name} to {out}")
