@@ -57,8 +57,9 @@ VipsImage *vips_metadata_of(const struct media_input *input);
 int vips_drop_second_exif(int fd);
 /* Whether a PNG says how many pixels there are to the metre. */
 bool vips_png_has_density(int fd);
-/* Of a PNG that was just written: only how pixels across and down relate stays. 0 or an errno. */
-int vips_drop_png_density(int fd);
+/* Of a PNG that was just written: pixels per millimetre across and down, or only how these relate. libvips 8.16
+ * writes those across twice. 0 or an errno. */
+int vips_write_png_density(int fd, const double resolution[2], bool has_unit);
 
 /* Colours by numbers of ITU-T H.273. */
 struct vips_cicp {
@@ -73,8 +74,8 @@ bool vips_png_cicp(int fd, struct vips_cicp *cicp);
 bool vips_png_looks_other(int fd, bool gray);
 /* Where a PNG is being written, behind its header. 0 or an errno. */
 int vips_write_png_cicp(int fd, const struct vips_cicp *cicp);
-/* Of an AVIF that was just written; false: it has no place for that, or cannot be written. */
-bool vips_set_nclx(int fd, const struct vips_cicp *cicp);
+/* Of an AVIF that was just written, where that is possible. 0 or an errno. */
+int vips_set_nclx(int fd, const struct vips_cicp *cicp, bool *is_held);
 
 /* As AVIF or HEIC, after the output's suffix: 16 bits become 12, or in HEIC 10 where the input has no
  * more. */

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "media/vips/internal.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,13 +15,7 @@ enum { MOST_BOXES = 10000, MOST_COLOURS = 1000, BOX_HEAD = 8, LARGE_BOX_HEAD = 1
 
 enum { BT_709 = 1, UNKNOWN = 2, BT_601 = 6, SRGB = 13 };
 
-/* Bytes of a file. */
-struct range {
-    off_t at, end;
-};
-
-/* What is in the first box of this kind (ISO/IEC 14496-12, 4.2), without its head. */
-static bool find_box(int fd, struct range in, const char *kind, struct range *found)
+bool vips_find_box(int fd, struct vips_range in, const char *kind, struct vips_range *found)
 {
     unsigned char head[LARGE_BOX_HEAD];
     off_t at = in.at;
@@ -37,8 +32,8 @@ static bool find_box(int fd, struct range in, const char *kind, struct range *fo
             size = (uint64_t)(in.end - at);
         if (size < (uint64_t)(inside - at) || size > (uint64_t)(in.end - at))
             return false;
-        *found = (struct range){inside, at + (off_t)size};
-        if (memcmp(head + 4, kind, 4) == 0)
+        *found = (struct vips_range){inside, at + (off_t)size};
+        if (!kind || memcmp(head + 4, kind, 4) == 0)
             return true;
         at = found->end;
     }
@@ -49,18 +44,18 @@ static bool find_box(int fd, struct range in, const char *kind, struct range *fo
 static off_t find_nclx(int fd)
 {
     struct stat info;
-    struct range box = {0};
+    struct vips_range box = {0};
     unsigned char nclx[NCLX];
     if (fstat(fd, &info) != 0)
         return 0;
     box.end = info.st_size;
-    if (!find_box(fd, box, "meta", &box))
+    if (!vips_find_box(fd, box, "meta", &box))
         return 0;
     box.at += 4; /* version and flags */
-    if (!find_box(fd, box, "iprp", &box) || !find_box(fd, box, "ipco", &box))
+    if (!vips_find_box(fd, box, "iprp", &box) || !vips_find_box(fd, box, "ipco", &box))
         return 0;
-    struct range in = box;
-    for (int i = 0; i < MOST_COLOURS && find_box(fd, in, "colr", &box); i++, in.at = box.end)
+    struct vips_range in = box;
+    for (int i = 0; i < MOST_COLOURS && vips_find_box(fd, in, "colr", &box); i++, in.at = box.end)
         if (file_read_at(fd, nclx, NCLX, box.at) == NCLX && memcmp(nclx, "nclx", 4) == 0)
             return box.at + 4;
     return 0;
@@ -96,9 +91,12 @@ bool vips_cicp_of(const struct media_input *input, struct vips_cicp *cicp)
            cicp->transfer < 256;
 }
 
-bool vips_set_nclx(int fd, const struct vips_cicp *cicp)
+int vips_set_nclx(int fd, const struct vips_cicp *cicp, bool *is_held)
 {
     const unsigned char bytes[4] = {0, (unsigned char)cicp->primaries, 0, (unsigned char)cicp->transfer};
-    const off_t at = find_nclx(fd);
-    return at && lseek(fd, at, SEEK_SET) == at && file_write_all(fd, bytes, sizeof bytes);
+    const off_t at = find_nclx(fd), end = lseek(fd, 0, SEEK_END);
+    if (!at)
+        return vips_add_nclx(fd, end, cicp, is_held);
+    *is_held = true;
+    return lseek(fd, at, SEEK_SET) == at && file_write_all(fd, bytes, sizeof bytes) ? 0 : errno;
 }

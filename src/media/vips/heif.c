@@ -56,12 +56,16 @@ bool vips_save_heif(const struct media_output *output, VipsImage *image, VipsTar
 
 bool vips_try_heif(bool avif)
 {
-    VipsImage *black = NULL;
+    static const unsigned char black[16 * 16 * 3];
+    VipsImage *image = vips_image_new_from_memory(black, sizeof black, 16, 16, 3, VIPS_FORMAT_UCHAR);
+    VipsImage *colours = NULL;
     VipsTarget *target = vips_target_new_to_memory();
     const int most = 50;
-    const bool ok =
-        target && vips_black(&black, 16, 16, "bands", 3, NULL) == 0 && save(black, target, most, 8, avif);
-    g_clear_object(&black);
+    const bool ok = image && target &&
+                    vips_copy(image, &colours, "interpretation", VIPS_INTERPRETATION_sRGB, NULL) == 0 &&
+                    save(colours, target, most, 8, avif);
+    g_clear_object(&colours);
+    g_clear_object(&image);
     g_clear_object(&target);
     vips_error_clear();
     return ok;

@@ -51,6 +51,16 @@ unsigned vips_count_png(const struct media_input *input);
 /* jp2.c: of each sample of a JPEG 2000; 0: they differ, are signed or not known. */
 unsigned vips_jp2_bits(int fd);
 
+/* cicp.c: bytes of a file. */
+struct vips_range {
+    off_t at, end;
+};
+/* What is in the first box of this kind (ISO/IEC 14496-12, 4.2; NULL: of any), without its head. */
+bool vips_find_box(int fd, struct vips_range in, const char *kind, struct vips_range *found);
+
+/* nclx.c: of an AVIF of so many bytes that has none. 0 or an errno. */
+int vips_add_nclx(int fd, off_t size, const struct vips_cicp *cicp, bool *is_held);
+
 /* webp.c: the milliseconds of `count` frames from `first` (0: the first) on; those that are not found
  * stay. */
 void vips_read_webp_times(int fd, int *times, unsigned first, unsigned count);

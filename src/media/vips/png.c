@@ -8,6 +8,7 @@
 #include "base/mem.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -117,14 +118,17 @@ static void reduce_ratio(unsigned char *numbers)
     put_number(numbers + 4, common ? down / common : down);
 }
 
-int vips_drop_png_density(int fd)
+int vips_write_png_density(int fd, const double resolution[2], bool has_unit)
 {
     unsigned char chunk[DENSITY];
     const off_t at = find_density(fd, chunk);
     if (!at)
         return 0;
-    chunk[UNIT_AT] = 0;
-    reduce_ratio(chunk + 8);
+    for (int i = 0; i < 2; i++)
+        put_number(chunk + 8 + 4 * i, (uint32_t)fmin(fmax(round(resolution[i] * 1000), 0), INT32_MAX));
+    chunk[UNIT_AT] = has_unit;
+    if (!has_unit)
+        reduce_ratio(chunk + 8);
     finish_chunk(chunk, DENSITY);
     return lseek(fd, at, SEEK_SET) == at && file_write_all(fd, chunk, DENSITY) ? 0 : errno;
 }

@@ -160,11 +160,21 @@ static bool is_turned(const struct media_output *output)
     return upright != output->options->turned;
 }
 
-static void set_resolution(VipsImage *image, const VipsImage *metadata, const struct media_output *output)
+/* Pixels per millimetre, across and down. */
+static void find_resolution(const struct media_output *output, double resolution[2])
 {
+    const VipsImage *metadata = vips_metadata_of(output->like);
     const bool turned = is_turned(output);
-    image->Xres = turned ? metadata->Yres : metadata->Xres;
-    image->Yres = turned ? metadata->Xres : metadata->Yres;
+    resolution[turned] = metadata ? metadata->Xres : 1;
+    resolution[!turned] = metadata ? metadata->Yres : 1;
+}
+
+static void set_resolution(VipsImage *image, const struct media_output *output)
+{
+    double resolution[2];
+    find_resolution(output, resolution);
+    image->Xres = resolution[0];
+    image->Yres = resolution[1];
 }
 
 /* Whether the file says how many pixels there are to the inch or cm; else libvips has made it up. */
@@ -261,7 +271,7 @@ static VipsImage *make_image(const struct media_output *output)
             carry_profile(metadata, image);
         else
             vips_carry_metadata(metadata, image), vips_tell_lost(output->like);
-        set_resolution(image, metadata, output); /* after EXIF, which has it, too */
+        set_resolution(image, output); /* after EXIF, which has it, too */
         drop_foreign_profile(image, output);
         correct_description(image, output);
     }
@@ -471,19 +481,30 @@ static void tell_gamma(const struct media_output *output)
                    output->suffix);
 }
 
-/* What a format cannot hold, PNGs and AVIFs can. */
-static void complete_colours(const struct media_output *output, const struct vips_cicp *cicp)
+/* What a format cannot hold, PNGs and AVIFs can. 0 or an errno. */
+static int complete_colours(const struct media_output *output, const struct vips_cicp *cicp)
 {
-    if (!cicp || output->suffix[1] == 'p' || (output->suffix[1] == 'a' && vips_set_nclx(output->fd, cicp)))
-        return;
+    bool is_held = !cicp || output->suffix[1] == 'p';
+    const int code = !is_held && output->suffix[1] == 'a' ? vips_set_nclx(output->fd, cicp, &is_held) : 0;
+    if (code || is_held)
+        return code;
     media_note(
         output->like, MEDIA_ONCE,
         "how its colours are to be shown (primaries %u, transfer %u of ITU-T H.273) is lost in a %s; PNG "
         "and AVIF keep it",
         cicp->primaries, cicp->transfer, output->suffix);
+    return 0;
 }
 
-/* What libvips does not write, or twice; 0 or an errno. */
+static int complete_png(const struct media_output *output)
+{
+    double resolution[2];
+    find_resolution(output, resolution);
+    const int code = vips_drop_second_exif(output->fd);
+    return code ? code : vips_write_png_density(output->fd, resolution, has_density(output));
+}
+
+/* What libvips does not write, or twice, or otherwise; 0 or an errno. */
 static int complete(const struct media_output *output)
 {
     if (output->suffix[1] == 't')
@@ -493,10 +514,7 @@ static int complete(const struct media_output *output)
         return kept && output->pages > 1 && kept->delay_count == output->pages
                    ? vips_write_webp_times(output->fd, kept->delays, kept->delay_count)
                    : 0;
-    if (output->suffix[1] != 'p')
-        return 0;
-    const int code = vips_drop_second_exif(output->fd);
-    return code || has_density(output) ? code : vips_drop_png_density(output->fd);
+    return output->suffix[1] == 'p' ? complete_png(output) : 0;
 }
 
 hone_status media_write_vips(const struct media_output *output, hone_error *error)
@@ -517,10 +535,10 @@ hone_status media_write_vips(const struct media_output *output, hone_error *erro
         ask_with_one_thread(false);
     if (ok)
         ok = (sink.code = complete(output)) == 0;
-    if (ok) {
-        complete_colours(output, sink.cicp);
+    if (ok)
+        ok = (sink.code = complete_colours(output, sink.cicp)) == 0;
+    if (ok)
         tell_gamma(output);
-    }
     if (sink.code) {
         vips_error_clear();
         status = media_cannot_write(output, sink.code, error);

@@ -175,6 +175,8 @@ def test_resolution_turns_with_pixels():
                     inch = 2.54 if said.get("IFD0:ResolutionUnit") == 3 else 1
                     exif = [said.get(f"IFD0:{axis}Resolution", right / inch) * inch for axis, right in zip("XY", wanted)]
                     frame.check(np.allclose(exif, wanted, atol=0.1), f"{name} {orientation} {chain} {more} {out}: EXIF {exif}")
+                    own = [said[f"PNG-pHYs:PixelsPerUnit{axis}"] * 0.0254 for axis in "XY"] if out == "out.png" else wanted
+                    frame.check(np.allclose(own, wanted, atol=0.1), f"{name} {orientation} {chain} {more} {out}: pHYs {own}")
         tool("convert", "-size", "2000x1500", "gradient:red-blue", "-depth", "8", "-units", "PixelsPerInch", "-density", "300x150",
              place.path("in.tif"))
         report = place.json("apply", "transpose", place.path("in.tif"), "-o", place.path("out.tif"), "--memory", "8M")
@@ -330,11 +332,11 @@ def test_descriptions_of_separate_planes_become_true():
 
 
 def nclx_of(name):
-    """Primaries and transfer in the first box of them."""
+    """Primaries and transfer in the first box of them; None: there is none."""
     with open(name, "rb") as file:
         data = file.read()
-    at = data.index(b"colrnclx") + 8
-    return struct.unpack(">HH", data[at:at + 4])
+    at = data.find(b"colrnclx")
+    return struct.unpack(">HH", data[at + 8:at + 12]) if at >= 0 else None
 
 
 def chunks_of(name):
@@ -356,8 +358,9 @@ def test_hdr_keeps_what_its_colours_are():
     with Here() as place:
         for transfer, name, primaries in ((16, "smpte2084", bt2020), (18, "arib-std-b67", bt2020), (1, "bt709", usual)):
             space = ("bt2020", "bt2020nc") if primaries == bt2020 else ("bt709", "bt709")
-            tool("ffmpeg", "-v", "error", "-y", "-f", "lavfi", "-i", "testsrc2=size=64x48:rate=1:duration=1", "-frames:v", "1", "-pix_fmt", "yuv420p", "-color_primaries",
-                 space[0], "-color_trc", name, "-colorspace", space[1], "-c:v", "libaom-av1", "-cpu-used", "8", "-still-picture", "1", place.path("in.avif"))
+            tool("ffmpeg", "-v", "error", "-y", "-f", "lavfi", "-i", "testsrc2=size=64x48:rate=1:duration=1", "-frames:v", "1", "-vf",
+                 f"format=yuv420p,setparams=color_primaries={space[0]}:color_trc={name}:colorspace={space[1]}", "-c:v", "libaom-av1", "-cpu-used", "8",
+                 "-still-picture", "1", place.path("in.avif"))
             frame.check(nclx_of(place.path("in.avif")) == (primaries, transfer), f"{nclx_of(place.path('in.avif'))}")
             for source, out in (("in.avif", "out.png"), ("out.png", "again.png"), ("in.avif", "out.avif"), ("again.png", "again.avif"), ("again.avif", "last.png")):
                 said = apply(place, source, out, "--force", *(("--strip",) if out == "again.png" else ()))
