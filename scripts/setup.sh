@@ -4,13 +4,14 @@
 # Asks the package database first; when nothing is missing it needs neither the network nor any rights.
 set -eu
 
-# Not in every release of Debian: where apt does not know them, tests are skipped.
-optional="oclgrind"
+# Not in every release of Debian: where apt does not know them, tests are skipped, or libheif has them within.
+optional="oclgrind libheif-plugin-aomenc libheif-plugin-x265"
 build="gcc libc6-dev cmake ninja-build pkg-config ocl-icd-opencl-dev opencl-headers libjansson-dev libvips-dev
     libtiff-dev libavformat-dev libavcodec-dev libavutil-dev libclang-dev pocl-opencl-icd"
 gst="libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev gstreamer1.0-tools gstreamer1.0-plugins-base"
 test="g++ python3 python3-numpy python3-scipy python3-opencv oclgrind mesa-opencl-icd clang imagemagick binutils locales
-    git ffmpeg libimage-exiftool-perl libtiff-tools gnuplot-nox $gst"
+    file git ffmpeg libimage-exiftool-perl libtiff-tools python3-pil python3-tifffile gnuplot-nox libheif-plugin-aomenc
+    libheif-plugin-x265 $gst"
 deb="build-essential debhelper dh-python dpkg-dev fakeroot git lintian python3 python3-dev libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev"
 lint="clang-format shellcheck python3"
 python="python3 python3-dev python3-venv python3-pip python3-pytest python3-numpy python3-scipy python3-skimage

@@ -10,8 +10,8 @@ const void *iptc_records(const void *bytes, size_t size, size_t *count);
 /* Adds the resources of Photoshop that hold these records. */
 void iptc_wrap(struct text *out, const void *records, size_t count);
 
-/* Whether records are swapped as if they were numbers of 32 bits, which libtiff does where a TIFF has not the byte order
- * of the machine. */
+/* Whether records are swapped as if they were numbers of 32 bits, which libtiff does where a TIFF has not the
+ * byte order of the machine. */
 bool iptc_is_swapped(const void *bytes, size_t size);
 
 /* Swaps them once more. */

@@ -197,6 +197,8 @@ static void list_suffixes(struct text *list, bool (*fits)(const struct format *f
                      formats[i].suffixes);
 }
 
+#define HEIF_PACKAGES "apt install libheif-plugin-aomenc libheif-plugin-x265"
+
 /* The format of a name; NULL, with HONE_ERROR_USAGE in *error, when this build cannot write it. */
 static const struct format *writable_format(const char *name, hone_error *error)
 {
@@ -206,8 +208,9 @@ static const struct format *writable_format(const char *name, hone_error *error)
     struct text list = {0};
     list_suffixes(&list, NULL, NULL, " ", COUNT_OF(formats));
     if (format && format->write)
-        error_usage(error, "cannot write '%s': libvips has no encoder for it on this machine; one of %s",
-                    name, text_view(&list));
+        error_usage(error, "cannot write '%s': libvips has no encoder for it on this machine%s; one of %s",
+                    name, format->suffixes[1] == 'g' ? "" : " (Debian 13: " HEIF_PACKAGES ")",
+                    text_view(&list));
     else if (format)
         error_usage(error,
                     "cannot write '%s': this build of hone has no libvips, and without it writes %s only",

@@ -57,8 +57,8 @@ VipsImage *vips_metadata_of(const struct media_input *input);
 int vips_drop_second_exif(int fd);
 /* Whether a PNG says how many pixels there are to the metre. */
 bool vips_png_has_density(int fd);
-/* Of a PNG that was just written: pixels per millimetre across and down, or only how these relate. libvips 8.16
- * writes those across twice. 0 or an errno. */
+/* Of a PNG that was just written: pixels per millimetre across and down, or only how these relate. libvips
+ * 8.16 writes those across twice. 0 or an errno. */
 int vips_write_png_density(int fd, const double resolution[2], bool has_unit);
 
 /* Colours by numbers of ITU-T H.273. */

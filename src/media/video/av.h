@@ -444,8 +444,8 @@ hone_status encoder_open(AVCodecContext **out, struct times *times, const struct
 
 /* ---- Losses ---- */
 
-/* Gives the stream of an output what only the frames of its input say, and what will be read as it was. 0, or a
- * code of the libraries. */
+/* Gives the stream of an output what only the frames of its input say, and what will be read as it was. 0, or
+ * a code of the libraries. */
 int losses_avoid(AVStream *to, const AVOutputFormat *muxer, const AVFrame *frame);
 /* Warns of what an output that has begun does not hold. */
 void losses_tell(const struct encoder_request *request, const AVCodecContext *encoder,

@@ -244,8 +244,8 @@ static int64_t count_found(const struct video_input *input)
     return found > input->packets ? found : input->packets;
 }
 
-/* Of demuxers that do not say it: those of Y4M and GIF drop the rest, that of RoQ may have said it while streams
- * were looked for, and that of DV fills it up. */
+/* Of demuxers that do not say it: those of Y4M and GIF drop the rest, that of RoQ may have said it while
+ * streams were looked for, and that of DV fills it up. */
 static bool ends_within(const struct video_input *input)
 {
     const char *name = input->format->iformat->name;
@@ -294,8 +294,8 @@ static hone_status take_packet(struct video_input *input, hone_error *error)
     return HONE_OK;
 }
 
-/* The demuxer of RoQ calls the end of a file an error in FFmpeg 5, as it does what is cut off, and that of GIF
- * what lies behind the end. */
+/* The demuxer of RoQ calls the end of a file an error in FFmpeg 5, as it does what is cut off, and that of
+ * GIF what lies behind the end. */
 static bool is_plain_end(const struct video_input *input, int code)
 {
     AVIOContext *io = input->format->pb;

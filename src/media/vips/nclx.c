@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Colours by code points in an AVIF that libheif wrote without: a box of them (ISO/IEC 14496-12, 12.1.5) becomes a
- * property of its picture (ISO/IEC 23008-12, 9.3), and what follows moves. */
+/* Colours by code points in an AVIF that libheif wrote without: a box of them (ISO/IEC 14496-12, 12.1.5)
+ * becomes a property of its picture (ISO/IEC 23008-12, 9.3), and what follows moves. */
 #include "base/bytes.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -68,7 +68,8 @@ static size_t use_bytes(const struct meta *meta)
     return at_file(meta, meta->uses.at)[3] & 1 ? 2 : 1;
 }
 
-/* The byte that counts the properties of the picture that is shown, whose numbers follow; NULL: it is not listed. */
+/* The byte that counts the properties of the picture that is shown, whose numbers follow; NULL: it is not
+ * listed. */
 static unsigned char *uses_of_shown(const struct meta *meta)
 {
     const unsigned char *shown = at_file(meta, meta->primary.at);

@@ -212,9 +212,8 @@ def rich_video(place, name, codec="libx264", more=()):
     ffmpeg("-f", "lavfi", "-i", "testsrc=size=96x64:rate=25:duration=1.2", "-f", "lavfi", "-i",
            "sine=frequency=440:duration=1.2:sample_rate=44100", "-i", place.path("text.srt"), "-i", place.path("meta.txt"),
            "-map", "0:v", "-map", "1:a", "-map", "2:s", "-map_metadata", "3", "-map_chapters", "3",
-           "-vf", r"select=not(eq(mod(n\,7)\,3)+eq(mod(n\,5)\,2)),format=yuv420p", "-fps_mode", "vfr", "-c:v", codec, "-c:a", "aac",
-           "-color_primaries", "bt709", "-color_trc", "bt709", "-colorspace", "bt709", "-color_range", "tv",
-           "-metadata:s:a", "language=fra", *more, place.path(name))
+           "-vf", r"select=not(eq(mod(n\,7)\,3)+eq(mod(n\,5)\,2)),format=yuv420p,setparams=range=tv:color_primaries=bt709:color_trc=bt709:colorspace=bt709",
+           "-fps_mode", "vfr", "-c:v", codec, "-c:a", "aac", "-metadata:s:a", "language=fra", *more, place.path(name))
 
 
 def turn(path):
@@ -251,6 +250,7 @@ def check_everything(source, out, text):
                 "color_primaries", "sample_aspect_ratio", "r_frame_rate", "field_order"):
         frame.check(a["streams"][0].get(key) == b["streams"][0].get(key),
                     f"{text}: {key} {a['streams'][0].get(key)} became {b['streams'][0].get(key)}")
+    frame.check(all(a["streams"][0].get("color_" + key) == "bt709" for key in ("space", "transfer", "primaries")), f"{text}: the test has no colours")
     frame.check(rotation(a["streams"][0]) == rotation(b["streams"][0]), f"{text}: rotation {b['streams'][0]}")
     frame.check(b["streams"][1]["tags"]["language"] == "fra" and b["format"]["tags"]["title"] == "A title", f"{text}: tags")
     chapters = [[(c["start_time"], c["end_time"], c["tags"]["title"]) for c in x["chapters"]] for x in (a, b)]
