@@ -34,7 +34,7 @@ static hone_status look_at_alpha(struct giant *g, bool *full, hone_error *error)
 static hone_status find_rule(struct giant *g, hone_error *error)
 {
     const struct apply_options *o = g->engine->options;
-    const struct media_info *info = media_get_info(g->first.input);
+    const struct media_info *info = media_get_info(g->image);
     const hone_image_desc part = giant_excerpt(&info->desc);
     const bool copies = o->variant || o->config || (o->alpha && strcmp(o->alpha, "copy") == 0);
     bool weighs = false, full = true;

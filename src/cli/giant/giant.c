@@ -37,7 +37,7 @@ uint64_t giant_max_pixels(const struct apply_options *options)
 
 const hone_image_desc *giant_input(const struct giant *g)
 {
-    return &media_get_info(g->first.input)->desc;
+    return &media_get_info(g->image)->desc;
 }
 
 /* So much of an image that every call takes its description. */
@@ -236,7 +236,7 @@ static hone_status check_output(const struct giant *g, bool several, hone_error 
             "--format png",
             desc->width, desc->height);
     hone_status status =
-        media_check_output(g->item->output, desc, media_get_info(g->first.input), &o->write, error);
+        media_check_output(g->item->output, desc, media_get_info(g->image), &o->write, error);
     const hone_error plain = error ? *error : (hone_error){0};
     if (status && (several || apply_to_stdout(o)))
         error_set(error, status, "%s (--format gives the outputs another suffix)", plain.message);
@@ -283,7 +283,7 @@ static void add_to_result(struct giant *g, struct apply_result *result)
 
 static hone_status run(struct giant *g, const char *root, struct apply_result *result, hone_error *error)
 {
-    const struct media_info *info = media_get_info(g->first.input);
+    const struct media_info *info = media_get_info(g->image);
     result->in = info->desc;
     result->format = info->format;
     result->gray_alpha = info->gray_alpha;
@@ -308,6 +308,7 @@ static hone_status apply_in_bands(struct engine *engine, const struct item *item
     pthread_mutex_lock(&turn);
     struct giant g = {.engine = engine,
                       .item = item,
+                      .image = input,
                       .pages = pages,
                       .first = {.input = input},
                       .kept = KEPT_NONE,
@@ -316,8 +317,8 @@ static hone_status apply_in_bands(struct engine *engine, const struct item *item
                       .telling = PTHREAD_MUTEX_INITIALIZER};
     g.first.g = &g;
     hone_status status = run(&g, root, result, error);
+    tiles_destroy(&g.tiles); /* with its threads, which read */
     result->settled = g.first.own && media_is_settled(g.first.own);
-    tiles_destroy(&g.tiles);
     THEN(status, add_to_trace(&g, error));
     free(g.commands);
     hone_chain_destroy(&g.chain);

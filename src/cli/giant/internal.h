@@ -25,6 +25,8 @@ struct given {
 struct giant {
     struct engine *engine;
     const struct item *item;
+    /* As it came, and stays until the end: what readers open again goes while others may be at it. */
+    const struct media_input *image;
     struct media_pages *pages; /* what the image is the next page of; NULL: of nothing */
     struct reader first, *seconds;
     size_t second_count;

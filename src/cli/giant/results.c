@@ -119,8 +119,7 @@ static hone_status encode(struct giant *g, int fd, hone_error *error)
     options.edges = g->edges;
     options.edge_count = g->edge_count;
     options.turned = chain_turns(g->engine->given);
-    return media_write_rows(fd, g->item->output, tiles_output(g->tiles), &source, g->first.input, &options,
-                            error);
+    return media_write_rows(fd, g->item->output, tiles_output(g->tiles), &source, g->image, &options, error);
 }
 
 static hone_status begin_kept(struct giant *g, hone_error *error)
@@ -145,7 +144,7 @@ hone_status giant_store_file(struct giant *g, const char *root, hone_error *erro
     guard_output_abort(&output);
     kept_end(&g->kept, g->engine, g->item, status);
     if (!status)
-        kept_remove(g->item->output, media_get_info(g->first.input)->pages);
+        kept_remove(g->item->output, media_get_info(g->image)->pages);
     return status;
 }
 

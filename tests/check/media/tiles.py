@@ -70,6 +70,17 @@ def test_borders():
         check_same(place, "sobel border=wrap | box border=wrap size=5", "in.pgm", ".tif")
 
 
+def test_rows_that_are_read_again_and_again():
+    """By a thread that opens the file anew, while others ask what is in it: they did so where it had just been closed."""
+    with Here() as place:
+        write(place.path("in.pgm"), picture("u1", 1200, 900))
+        chain = "box size=8 border=wrap | convolve kernel='2x5: 1 2 3 4 5 6 7 8 9 1' scale=0.02 border=wrap"
+        place.run("apply", chain, place.path("in.pgm"), "-o", place.path("whole.pgm"))
+        for _ in range(30):
+            place.run("apply", chain, place.path("in.pgm"), "-o", place.path("out.pgm"), *BANDS, "--force")
+            frame.check(filecmp.cmp(place.path("out.pgm"), place.path("whole.pgm"), shallow=False), "another result")
+
+
 def test_filters_and_formats():
     with Here() as place:
         write(place.path("gray.pgm"), picture("u1", 1001, 701))
