@@ -246,7 +246,7 @@ def test_the_readme_holds_a_program_that_frees_what_it_made():
     for language in (["cc", "-std=c11", "-Wall", "-Wextra", "-Werror"], ["cc", "-g", "-fsanitize=address,undefined"]):
         run(*language, folder + "/program.c", "-o", folder + "/program", *flags)
         run(folder + "/program", environment={**surroundings(), "LSAN_OPTIONS":
-                                              f"suppressions={frame.ROOT}/tests/lsan.supp:print_suppressions=0:use_tls=0"})
+                                              f"suppressions={frame.ROOT}/tests/lsan.supp:print_suppressions=0"})
     made, freed = set(re.findall(r"hone_\w+ \*(\w+) = NULL", text)), set(re.findall(r"hone_\w+_(?:destroy|close)\(&(\w+)\)", text))
     frame.check(made and made == freed, f"made {made}, freed {freed}")
 
