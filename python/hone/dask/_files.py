@@ -106,6 +106,34 @@ def open(path):  # pylint: disable=redefined-builtin
 _opened = threading.local()  # the TIFF that this thread read last: (path, time, size), file, array
 
 
+class _Pages:
+    """The image or stack of a TIFF page by page, where zarr 3 does not know what tifffile gives it (before 2025.5)."""
+
+    def __init__(self, series):
+        page = series.keyframe.shape
+        self.series, self.shape, self.dtype, self.ndim = series, series.shape, series.dtype, len(series.shape)
+        self.outer = self.shape[:self.ndim - len(page)]
+        self.is_paged = self.outer + page == self.shape and len(series) == numpy.prod(self.outer, dtype=int) and series.dataoffset is None
+        self.chunks = (1,) * len(self.outer) + page if self.is_paged else self.shape
+
+    def __getitem__(self, index):
+        if not self.is_paged:
+            return self.series.asarray(out="memmap" if self.series.dataoffset is not None else None)[index]
+        chosen = [range(size)[part] for size, part in zip(self.outer, index)]
+        inner = index[len(self.outer):]
+        numbers = [numpy.ravel_multi_index(at, self.outer) if at else 0 for at in itertools.product(*chosen)]
+        pages = numpy.stack([self.series[int(number)].asarray()[inner] for number in numbers])
+        return pages.reshape([len(part) for part in chosen] + list(pages.shape[1:]))
+
+
+def _array_of(file):
+    store = file.aszarr(level=0)
+    try:
+        return _zarr().open(store, mode="r")
+    except TypeError:
+        return _Pages(file.series[0])
+
+
 def _read_tiff(path):
     """(file, array) of a TIFF. Each thread opens its own, since tifffile's are not for several."""
     found = os.stat(path)
@@ -114,7 +142,7 @@ def _read_tiff(path):
         tifffile = _tifffile()
         try:
             file = tifffile.TiffFile(path)
-            array = _zarr().open(file.aszarr(level=0), mode="r")
+            array = _array_of(file)
         except (tifffile.TiffFileError, ValueError, IndexError) as error:
             raise FileError(f"'{path}' cannot be read: {error}") from error
         _opened.key, _opened.file, _opened.array = key, file, array
