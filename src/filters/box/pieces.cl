@@ -457,7 +457,7 @@ inline void finish_sums(const struct tile *t, const struct results *to, struct s
                   *pieces = means + BATCH * ROW_CELLS;
     barrier(CLK_LOCAL_MEM_FENCE);
     if (sums->edge) {
-        fold_columns(t, (__local uint *)cells, (uint2)(sum_outside(t)));
+        fold_columns(t, (__local uint *)cells, (uint2)(sum_outside(t)), BATCH);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     finish_batch(t, to, cells, means, pieces, centres, start, stop, y, end);
