@@ -87,8 +87,6 @@ static locale_t c_locale; /* 0 where it cannot be made: then the process's own i
 static void make_c_locale(void)
 {
     c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    const locale_t letters = c_locale ? newlocale(LC_CTYPE_MASK, "C.UTF-8", c_locale) : (locale_t)0;
-    c_locale = letters ? letters : c_locale;
 }
 
 static locale_t get_c_locale(void)
@@ -155,10 +153,24 @@ bool text_contains_nocase(const char *text, const char *needle)
     return length == 0;
 }
 
+static locale_t letters_of_utf8; /* 0 where it cannot be made */
+
+static void make_letters(void)
+{
+    letters_of_utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+}
+
+static locale_t get_letters(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_letters);
+    return letters_of_utf8;
+}
+
 wchar_t *text_without_case(const char *text)
 {
     const wchar_t beyond_letters = 0x110000;
-    const locale_t locale = get_c_locale(), before = locale ? uselocale(locale) : (locale_t)0;
+    const locale_t locale = get_letters(), before = locale ? uselocale(locale) : (locale_t)0;
     size_t left = strlen(text), used;
     wchar_t *letters = mem_new(left + 1, sizeof *letters), letter;
     for (wchar_t *at = letters; at && left; left -= used, text += used) {
