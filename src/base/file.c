@@ -217,22 +217,13 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-static bool differ_in_case_alone(const char *a, const char *b)
-{
-    wchar_t *first = text_without_case(a), *second = text_without_case(b);
-    const bool equal = first && second && wcscmp(first, second) == 0;
-    free(first);
-    free(second);
-    return equal;
-}
-
 /* Whether two paths are one name in one folder, whatever bears it. */
 static bool is_same_name(const char *a, const char *b)
 {
     char folders[2][PATH_MAX];
     struct stat info[2];
     const bool alike = strcmp(base_name(a), base_name(b)) == 0;
-    if (!alike && !differ_in_case_alone(base_name(a), base_name(b)))
+    if (!alike && !text_equals_without_case(base_name(a), base_name(b)))
         return false;
     for (int i = 0; i < 2; i++) {
         const char *path = i ? b : a;

@@ -187,6 +187,15 @@ wchar_t *text_without_case(const char *text)
     return letters;
 }
 
+bool text_equals_without_case(const char *a, const char *b)
+{
+    wchar_t *first = text_without_case(a), *second = text_without_case(b);
+    const bool equal = first && second && wcscmp(first, second) == 0;
+    free(first);
+    free(second);
+    return equal;
+}
+
 bool text_has_word(const char *list, const char *word)
 {
     size_t length = strlen(word);

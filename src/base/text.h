@@ -41,12 +41,11 @@ bool text_starts(const char *text, const char *prefix);
 bool text_ends(const char *text, const char *suffix);
 /* True when needle occurs in text, letters compared without case. */
 bool text_contains_nocase(const char *text, const char *needle);
-/* The text's letters in upper case, ended by 0, to be freed by the caller: equal for names that file systems
- * without case take for one. Bytes that are no UTF-8 stay apart. NULL: out of memory. */
-wchar_t *text_without_case(const char *text);
 /* The text's letters in upper case, ended by 0 and freed by the caller: equal for names that file systems
  * without case take for one. Bytes that are not UTF-8 stay apart. NULL: out of memory. */
 wchar_t *text_without_case(const char *text);
+/* True when two texts are equal so; false also without memory. */
+bool text_equals_without_case(const char *a, const char *b);
 /* True when word is one of the space- or comma-separated words of list. */
 bool text_has_word(const char *list, const char *word);
 /* Edits (insert, delete, replace, swap) from a to b, at most `limit`; for "did you mean". */

@@ -234,6 +234,21 @@ hone_status items_check_kind(const char *output, hone_error *error)
                        output, dot ? dot + 1 : "SUFFIX", output);
 }
 
+/* The folder of an output, beginning with "/" or "."; with `there`, the nearest above it that is there.
+ * False: the name is too long. */
+static bool find_folder(const char *output, bool there, char path[PATH_MAX])
+{
+    struct stat info;
+    if (snprintf(path, PATH_MAX, "%s%s", output[0] == '/' ? "" : "./", output) >= PATH_MAX)
+        return false;
+    do {
+        char *slash = strrchr(path, '/');
+        slash[slash == path] = '\0'; /* "/" stays */
+    } while (there && stat(path, &info) != 0 && errno == ENOENT && strcmp(path, "/") != 0 &&
+             strcmp(path, ".") != 0);
+    return true;
+}
+
 /* ---- Collisions ---- */
 
 struct claim {
@@ -270,36 +285,28 @@ static hone_status mark_clash(const struct claim *group, size_t count, hone_erro
     return ok ? HONE_OK : error_memory(error, "the list of outputs");
 }
 
-/* Of the folder that was named, or, where it is still to be made, of the one that it will be in. */
-static bool outputs_ignore_case(const char *output)
+/* Asks the file system of the outputs, if any differ in case alone. */
+static bool ignore_case(const struct claim *sorted, size_t count)
 {
     char folder[PATH_MAX];
-    size_t length = strlen(output);
-    if (length >= sizeof folder)
-        return false;
-    memcpy(folder, output, length + 1);
-    while (length && !is_folder(folder)) {
-        while (length && folder[length - 1] == '/')
-            length--;
-        while (length && folder[length - 1] != '/')
-            length--;
-        folder[length] = '\0';
-    }
-    return file_ignores_case(length ? folder : ".");
+    for (size_t i = 1; i < count; i++)
+        if (wcscmp(sorted[i - 1].name, sorted[i].name) == 0 &&
+            strcmp(sorted[i - 1].item->output, sorted[i].item->output) != 0)
+            return find_folder(sorted[i].item->output, true, folder) && file_ignores_case(folder);
+    return false;
 }
 
-static bool is_one_output(const struct claim *a, const struct claim *b, const char *output)
+static bool is_one_output(const struct claim *a, const struct claim *b, bool without_case)
 {
-    return strcmp(a->item->output, b->item->output) == 0 ||
-           (wcscmp(a->name, b->name) == 0 && outputs_ignore_case(output));
+    return without_case ? wcscmp(a->name, b->name) == 0 : strcmp(a->item->output, b->item->output) == 0;
 }
 
-static hone_status mark_clashes(const struct claim *sorted, size_t count, const char *output,
-                                hone_error *error)
+static hone_status mark_clashes(const struct claim *sorted, size_t count, hone_error *error)
 {
+    const bool without_case = ignore_case(sorted, count);
     hone_status status = HONE_OK;
     for (size_t i = 0, end; i < count && !status; i = end) {
-        for (end = i + 1; end < count && is_one_output(&sorted[i], &sorted[end], output);)
+        for (end = i + 1; end < count && is_one_output(&sorted[i], &sorted[end], without_case);)
             end++;
         if (end - i > 1)
             status = mark_clash(sorted + i, end - i, error);
@@ -307,7 +314,7 @@ static hone_status mark_clashes(const struct claim *sorted, size_t count, const 
     return status;
 }
 
-static hone_status check_unique(const struct items *items, const char *output, hone_error *error)
+static hone_status check_unique(const struct items *items, hone_error *error)
 {
     struct claim *claims = mem_new(items->count, sizeof *claims);
     bool ok = claims != NULL;
@@ -318,7 +325,7 @@ static hone_status check_unique(const struct items *items, const char *output, h
     if (ok)
         qsort(claims, items->count, sizeof *claims, by_output);
     const hone_status status =
-        ok ? mark_clashes(claims, items->count, output, error) : error_memory(error, "the list of outputs");
+        ok ? mark_clashes(claims, items->count, error) : error_memory(error, "the list of outputs");
     for (size_t i = 0; i < items->count && claims; i++)
         free(claims[i].name);
     free(claims);
@@ -404,7 +411,7 @@ hone_status items_make(struct items *items, const struct items_request *request,
         status = add_input(items, request, request->inputs[i], error);
     if (status || items->to_stdout)
         return status;
-    status = check_unique(items, request->output, error);
+    status = check_unique(items, error);
     return status ? status : check_inputs_survive(items, request, error);
 }
 
@@ -471,13 +478,8 @@ hone_status items_check_folder(const char *output, bool to_folder, bool force, h
     TRY(items_check_kind(output, error));
     if (!force && is_protected(output))
         return error_io(error, "cannot write '%s': the file is write-protected; --force replaces it", output);
-    if (snprintf(path, sizeof path, "%s%s", output[0] == '/' ? "" : "./", output) >= (int)sizeof path)
+    if (!find_folder(output, to_folder, path))
         return error_io(error, "the name of the output is too long: '%s'", output);
-    do {
-        char *slash = strrchr(path, '/');
-        slash[slash == path] = '\0'; /* "/" stays */
-    } while (to_folder && stat(path, &info) != 0 && errno == ENOENT && strcmp(path, "/") != 0 &&
-             strcmp(path, ".") != 0);
     const char *shown = text_starts(path, "./") ? path + 2 : path;
     if (stat(path, &info) != 0)
         return error_io(error, "cannot write '%s': the folder '%s': %s", output, shown, strerror(errno));
