@@ -42,6 +42,11 @@ bool file_write_all(int fd, const void *bytes, size_t count)
     return true;
 }
 
+bool file_write_at(int fd, const void *bytes, size_t count, off_t offset)
+{
+    return lseek(fd, offset, SEEK_SET) == offset && file_write_all(fd, bytes, count);
+}
+
 /* As many rows as go at once; the first one from `done` on. */
 static ssize_t write_some(int fd, const char *rows, size_t row, size_t pitch, size_t count, size_t done)
 {

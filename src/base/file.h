@@ -22,6 +22,8 @@ bool file_beside_program(const char *const *places, char path[FILE_BESIDE_SIZE])
 
 /* write(2) until all is written, EINTR survived. False with errno set on failure. */
 bool file_write_all(int fd, const void *bytes, size_t count);
+/* The same from a place on, behind which the descriptor stands then. */
+bool file_write_at(int fd, const void *bytes, size_t count, off_t offset);
 /* The same for rows of `row` bytes that lie `pitch` apart. */
 bool file_write_rows(int fd, const void *rows, size_t row, size_t pitch, size_t count);
 

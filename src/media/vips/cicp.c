@@ -98,5 +98,5 @@ int vips_set_nclx(int fd, const struct vips_cicp *cicp, bool *is_held)
     if (!at)
         return vips_add_nclx(fd, end, cicp, is_held);
     *is_held = true;
-    return lseek(fd, at, SEEK_SET) == at && file_write_all(fd, bytes, sizeof bytes) ? 0 : errno;
+    return file_write_at(fd, bytes, sizeof bytes, at) ? 0 : errno;
 }

@@ -149,11 +149,6 @@ static bool change(int fd, struct meta *meta, const struct vips_cicp *cicp)
     return true;
 }
 
-static int write_at(int fd, off_t at, const void *bytes, size_t count)
-{
-    return lseek(fd, at, SEEK_SET) == at && file_write_all(fd, bytes, count) ? 0 : errno;
-}
-
 /* The last piece first, as they go where others are. */
 static int move_rest(int fd, off_t from, off_t end, size_t by)
 {
@@ -162,9 +157,10 @@ static int move_rest(int fd, off_t from, off_t end, size_t by)
     while (end > from && !code) {
         const size_t count = end - from < PIECE ? (size_t)(end - from) : PIECE;
         end -= (off_t)count;
-        code = file_read_at(fd, piece, count, end) == (ssize_t)count
-                   ? write_at(fd, end + (off_t)by, piece, count)
-                   : EIO;
+        if (file_read_at(fd, piece, count, end) != (ssize_t)count)
+            code = EIO;
+        else if (!file_write_at(fd, piece, count, end + (off_t)by))
+            code = errno;
     }
     return code;
 }
@@ -181,8 +177,8 @@ int vips_add_nclx(int fd, off_t size, const struct vips_cicp *cicp, bool *is_hel
     if (!code && change(fd, &meta, cicp)) {
         *is_held = true;
         code = move_rest(fd, meta.whole.end, size, meta.added);
-        if (!code)
-            code = write_at(fd, meta.at, meta.bytes, meta.length + meta.added);
+        if (!code && !file_write_at(fd, meta.bytes, meta.length + meta.added, meta.at))
+            code = errno;
     }
     free(meta.bytes);
     return code;

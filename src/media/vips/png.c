@@ -61,8 +61,7 @@ int vips_drop_second_exif(int fd)
         memcmp(head + 4, "eXIf", 4) != 0 || CHUNK + (off_t)number(head) != bytes ||
         file_read_at(fd, last, CHUNK, end - CHUNK) != CHUNK)
         return 0;
-    if (lseek(fd, second, SEEK_SET) != second || !file_write_all(fd, last, CHUNK) ||
-        ftruncate(fd, second + CHUNK) != 0)
+    if (!file_write_at(fd, last, CHUNK, second) || ftruncate(fd, second + CHUNK) != 0)
         return errno;
     return 0;
 }
@@ -130,7 +129,7 @@ int vips_write_png_density(int fd, const double resolution[2], bool has_unit)
     if (!has_unit)
         reduce_ratio(chunk + 8);
     finish_chunk(chunk, DENSITY);
-    return lseek(fd, at, SEEK_SET) == at && file_write_all(fd, chunk, DENSITY) ? 0 : errno;
+    return file_write_at(fd, chunk, DENSITY, at) ? 0 : errno;
 }
 
 /* ---- Colours ---- */
