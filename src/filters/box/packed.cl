@@ -295,8 +295,8 @@ inline void store_sums(const struct strip *s, const struct sink *sink, int y, co
     uint result[WORDS];
 #pragma unroll
     for (int k = 0; k < WORDS; k++)
-        result[k] = finish_word(means(r_even[k], r_odd[k]), s->in + y * s->pitch, s->at + 4 * k, y, KW, KH,
-                                s->width, s->height);
+        result[k] = means(r_even[k], r_odd[k]);
+    finish_words(result, WORDS, s->in + y * s->pitch, s->at, y, KW, KH, s->width, s->height);
     sink_put_words(sink, s->at, y, result, WORDS, TAIL ? s->width * HONE_C - s->at : 4 * WORDS);
 }
 

@@ -289,11 +289,12 @@ inline void store_results(const struct tile *t, const struct results *to, const 
     uint words[WORDS];
     __global RESULT *at = to->at + y * to->pitch + i;
 #pragma unroll
-    for (int k = 0; k < WORDS; k++) {
-        uint word = clear_leaving(as_uint(means[k]), i + k, y, t->window_width, t->window_height, t->width,
-                                  t->height);
-        words[k] = copy_alpha(word, centres[k], k);
-    }
+    for (int k = 0; k < WORDS; k++)
+        words[k] = as_uint(means[k]);
+    clear_leaving(words, WORDS, i, y, t->window_width, t->window_height, t->width, t->height);
+#pragma unroll
+    for (int k = 0; k < WORDS; k++)
+        words[k] = copy_alpha(words[k], centres[k], k);
     if (left >= PX) {
 #pragma unroll
         for (int q = 0; q < WORDS / 4; q++)

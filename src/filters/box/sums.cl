@@ -95,16 +95,17 @@ inline void finish_windows(const struct tile *t, const struct results *to, const
 #pragma unroll
     for (int k = 0; k < RESULT_WORDS; k++) {
 #if FLOATING
-        uint word = MEAN(k);
+        words[k] = MEAN(k);
 #elif HONE_T == 0
-        uint word = hone_pack(MEAN(4 * k), MEAN(4 * k + 1), MEAN(4 * k + 2), MEAN(4 * k + 3));
+        words[k] = hone_pack(MEAN(4 * k), MEAN(4 * k + 1), MEAN(4 * k + 2), MEAN(4 * k + 3));
 #else
-        uint word = LOW_SHORTS(MEAN(2 * k), MEAN(2 * k + 1));
+        words[k] = LOW_SHORTS(MEAN(2 * k), MEAN(2 * k + 1));
 #endif
-        word =
-            clear_leaving(word, i + k * WORD_PART, y, t->window_width, t->window_height, t->width, t->height);
-        words[k] = copy_alpha(word, centres[k], k);
     }
+    clear_leaving(words, RESULT_WORDS, i, y, t->window_width, t->window_height, t->width, t->height);
+#pragma unroll
+    for (int k = 0; k < RESULT_WORDS; k++)
+        words[k] = copy_alpha(words[k], centres[k], k);
     __global RESULT *at = to->at + y * to->pitch + i;
     if (left >= PX) {
         store_words(at, words);
@@ -133,7 +134,7 @@ inline void finish_odd(const struct tile *t, const struct results *to, const SUM
 }
 #endif
 
-__kernel __attribute__((reqd_work_group_size(WG_X, TEAMS, 1))) void
+__kernel __attribute__((GROUP_SIZE(WG_X, TEAMS))) void
 box_sums(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
          int out_pitch, __local uint4 *part, int width, int height, int window_width, int window_height,
          BORDER_TYPE border, int tile, int rows, uint area, uint multiplier, uint shift ABOVE_PARAMETERS)

@@ -402,8 +402,8 @@ inline void store_joined(__global PIXEL *out, const struct strip *s, __local con
     uint w[4];
     UNROLL
     for (int k = 0; k < 4; k++)
-        w[k] = finish_word(words[4 * v + k], s->in + y * s->pitch, i + WORD_PART * k, y, 1, 1, s->width,
-                           s->height);
+        w[k] = words[4 * v + k];
+    finish_words(w, 4, s->in + y * s->pitch, i, y, 1, 1, s->width, s->height);
     if (left >= 4 * WORD_PART) {
         *(__global uint4 *)(out + i) = (uint4)(w[0], w[1], w[2], w[3]);
         return;

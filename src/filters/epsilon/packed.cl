@@ -102,18 +102,18 @@ inline float rounded(float sum, float count)
 }
 
 /* `out` is where the block's first pixel goes. */
-inline void store_row(__global PIXEL *out, const struct block *b, int y, const uint *result)
+inline void store_row(__global PIXEL *out, const struct block *b, int y, uint *result)
 {
     int left = b->width - b->at;
 #if HONE_C == 1
+    clear_leaving(result, WORDS, b->at, y, SIDE, SIDE, b->width, b->height);
 #pragma unroll
     for (int k = 0; k < WORDS; k++) {
-        uint word = clear_leaving(result[k], b->at + PART * k, y, SIDE, SIDE, b->width, b->height);
         if (PART * k + PART <= left)
-            *(__global uint *)(out + PART * k) = word;
+            *(__global uint *)(out + PART * k) = result[k];
         else
             for (int i = 0; i < left - PART * k; i++)
-                out[PART * k + i] = SAMPLE_OF(word, i);
+                out[PART * k + i] = SAMPLE_OF(result[k], i);
     }
 #else
 #pragma unroll

@@ -166,13 +166,14 @@ inline void store_pixels(const float *v, const uint *centres, const struct strip
                          int x, int y, int reach)
 {
     uint word[WORDS * HONE_C];
-    int left = s->width - x;
+    int left = s->width - x, side = 2 * reach + 1;
 #pragma unroll
-    for (int k = 0; k < WORDS * HONE_C; k++) {
-        uint w = result_word(v + WORD_PART * k);
-        int i = x * HONE_C + WORD_PART * k, side = 2 * reach + 1;
-        word[k] = copy_alpha(clear_leaving(w, i, y, side, side, s->width, s->height), centres[k], k);
-    }
+    for (int k = 0; k < WORDS * HONE_C; k++)
+        word[k] = result_word(v + WORD_PART * k);
+    clear_leaving(word, WORDS * HONE_C, x * HONE_C, y, side, side, s->width, s->height);
+#pragma unroll
+    for (int k = 0; k < WORDS * HONE_C; k++)
+        word[k] = copy_alpha(word[k], centres[k], k);
     if (left >= 4) {
 #pragma unroll
         for (int q = 0; q < HONE_C; q++)

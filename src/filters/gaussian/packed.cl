@@ -348,8 +348,8 @@ inline void store_row(const float *done, const uint *low, const struct strip *s,
     uint word[WORDS];
 #pragma unroll
     for (int k = 0; k < WORDS; k++)
-        word[k] = clear_leaving(result_word(done + PART * k, low + PART * k, s, s->at + PART * k, y),
-                                s->at + PART * k, y, 2 * reach + 1, 2 * reach + 1, s->width, s->height);
+        word[k] = result_word(done + PART * k, low + PART * k, s, s->at + PART * k, y);
+    clear_leaving(word, WORDS, s->at, y, 2 * reach + 1, 2 * reach + 1, s->width, s->height);
 #if FLOATING && HONE_ALPHA
 #pragma unroll
     for (int k = 0; k < PX; k++)
