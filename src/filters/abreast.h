@@ -36,6 +36,17 @@ static inline void set_abreast(struct filter_case *c, int64_t width, int64_t hei
         "IN_ODD=(" width " - 1 - " width "/2)*C % 2", "OUT_ODD=(" width "/2 + 1)*C % 2", "WITH_PTX=PTX",     \
         "REDUX=SM >= 80"
 
+/* Limits of registers on NVIDIA's GPUs: how many a compiler takes differs by the border rule, and with a few
+ * more fewer work-groups run at once than the launch counts on. These configurations hardly spill. */
+#define ABREAST_OF_128 "(PTX && WORDS <= 4 && BATCH <= 4 && AT_ONCE <= 2 && WG_X*TEAMS <= 256)"
+#define ABREAST_OF_168 "(PTX && WORDS == 8 && BATCH <= 2 && AT_ONCE == 1 && WG_X*TEAMS <= 128)"
+#define ABREAST_LIMITS                                                                                       \
+    {"-cl-nv-maxrregcount=128", ABREAST_OF_128},                                                             \
+    {                                                                                                        \
+        "-cl-nv-maxrregcount=168", ABREAST_OF_168                                                            \
+    }
+#define ABREAST_LIMITED "REGISTERS=128*" ABREAST_OF_128 " + 168*" ABREAST_OF_168
+
 /* Elements of a work-item; its windows begin where those of channel 0 do. */
 #define ABREAST_PX   "(WORDS*32/BITS)"
 #define ABREAST_STEP "(" ABREAST_PX "*(C == 3 ? 3 : 1))"

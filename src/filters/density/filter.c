@@ -132,8 +132,9 @@ static const struct variant variants[] = {
     {VARIANT("abreast", "sums.cl", NEEDS_LOCAL, "packed",
              "any window at nearly the same cost: many columns per work-item, whose sums slide down in "
              "registers; window sums slide along rows, many per work-item"),
-     .align = 32, .specialised = ABREAST_CLASSES, .tunables = {ABREAST_TUNABLES},
-     .constraints = {ABREAST_CONSTRAINTS("size")}, .defines = {ABREAST_DEFINES("size"), "MASK=mask"},
+     .align = 32, .specialised = ABREAST_CLASSES, .options = {ABREAST_LIMITS}, .tunables = {ABREAST_TUNABLES},
+     .constraints = {ABREAST_CONSTRAINTS("size")},
+     .defines = {ABREAST_DEFINES("size"), ABREAST_LIMITED, "MASK=mask"},
      .passes = {PASS("density_sums", .extent = ABREAST_EXTENT("size", "TEAMS"), .local = {"WG_X", "TEAMS"},
                      .arguments = {ABREAST_ARGUMENTS})},
      .cost = {IN_AND_OUT, "C*(2 + size/64)/WORDS/32*BITS + C*2", "C*(8 + size/64)"}},

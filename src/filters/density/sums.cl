@@ -85,7 +85,7 @@ inline void finish_windows(const struct tile *t, const struct results *to, const
     }
 }
 
-__kernel __attribute__((reqd_work_group_size(WG_X, TEAMS, 1))) void
+__kernel __attribute__((GROUP_SIZE(WG_X, TEAMS))) void
 density_sums(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
              int out_pitch, __local uint4 *part, int width, int height, int size, int border, int tile,
              int rows, uint least ABOVE_PARAMETERS)
