@@ -26,6 +26,7 @@ DEFINE_VECTORS(PIXEL, pixels);
 DEFINE_VECTORS(float, values);
 DEFINE_VECTORS(uint, words);
 DEFINE_TURNS(values)
+DEFINE_CHECK(values)
 
 #define LOAD_PIXELS(p) (*(__global const pixels_at *)(p))
 #define LOAD(p)        (*(__global const values_at *)(p))
@@ -326,21 +327,6 @@ inline void take_points(__global float *points, __global const float *sums, int 
 {
     for (int i = 0; i < count; i += LANES)
         STORE(points + i, LOAD(sums + i));
-}
-
-/* 0, or NaN if one of `count` elements is no finite number. */
-WIDE_VECTORS inline float check_line(__global const float *line, int count)
-{
-    values all = 0;
-    float one = 0;
-    int i = 0;
-    for (; i + LANES <= count; i += LANES)
-        all += LOAD(line + i) - LOAD(line + i);
-    for (; i < count; i++)
-        one += line[i] - line[i];
-    for (int lane = 0; lane < LANES; lane++)
-        one += all[lane];
-    return one;
 }
 
 /* The sums of the points of `cells` cells of rows: those of the three at either end are whole only together

@@ -48,6 +48,10 @@ DEFINE_VECTORS(uint, words);
 #endif
 #include "filters/bands.clh"
 
+#if defined(TURNED) && FLOATING
+DEFINE_CHECK(values)
+#endif
+
 #define LOAD_PIXELS(p) CONVERT(*(__global const pixels_at *)(p), values)
 #define LOAD_VALUES(p) (*(__global const values_at *)(p))
 #define STORE(p, v)    (*(__global values_at *)(p) = (v))
@@ -374,11 +378,18 @@ inline struct four weigh_centres(struct four lines, float weight)
     return sums;
 }
 
-/* Rows that are read for the first time: too many at once for the processor to foresee them. */
+/* Rows are too many at once for the processor to foresee them: those that are read for the first time, and
+ * those that the rows above have read, which have left the first cache. */
 inline void fetch_rows(__global const PIXEL *const *rows, int i)
 {
     for (int k = 0; k < 4; k++)
         __builtin_prefetch(rows[k] + i + 4 * LANES);
+}
+
+inline void fetch_window(const struct window *w, int i)
+{
+    for (int k = 0; k < 2 * w->radius; k++)
+        __builtin_prefetch(w->rows[k] + i + 2 * LANES);
 }
 
 /* Down: of four rows that begin `first` rows below the window's, from element i on. */
@@ -403,6 +414,7 @@ inline void down_columns(const struct window *w, int from, int to, __global valu
     for (int i = from; i < to; i += LANES) {
         const int at = min(i, to - LANES);
         values block[LANES];
+        fetch_window(w, at);
         for (int row = 0; row < LANES; row += 4) {
             struct four sums = four_rows(w, row, at);
             block[row] = sums.a;
@@ -435,13 +447,16 @@ inline void four_columns(const struct window *w, __global values *column)
     first[3 * HONE_C] = sums.d;
 }
 
-/* The results of `count` rows, from element `start` on. */
+/* The results of `count` rows, from element `start` on. Where they will be stored next is fetched ahead: of
+ * so many rows at once, the processor would wait for each of their lines. */
 inline void write_columns(const struct window *w, __global const values *results, int start, int length,
                           int count, const struct sink *sink)
 {
     for (int i = 0; i < length; i += LANES) {
         const int at = min(i, length - LANES);
         values block[LANES];
+        for (int row = 0; row < count; row++)
+            __builtin_prefetch(sink->at + row * sink->pitch + start + at + 2 * LANES, 1);
         for (int k = 0; k < LANES; k++)
             block[k] = results[at + k];
         turn(block);
@@ -471,12 +486,28 @@ inline void turned_rows(const struct window *w, int width, int piece, float outs
     }
 }
 
-/* `reach` is what the border rules go by. A piece is so many pixels of a row, at least four times the
- * radius. */
+/* The rows of a band's windows, from the first one on, and which of them are known. */
+struct known {
+    int count, bad; /* rows; the last of those that hold something that is not finite, or -1 */
+};
+
+/* Looks at the rows up to `end`. */
+inline void know_rows(struct known *known, __global const PIXEL *const *rows, int end, int count)
+{
+#if FLOATING
+    for (; known->count < end; known->count++)
+        if (check_line(rows[known->count], count) != 0)
+            known->bad = known->count;
+#endif
+}
+
+/* `reach` is what the border rules go by, and NaN and infinity; `radius` is enough for all else. A piece is
+ * so many pixels of a row, at least four times the reach. */
 __kernel void gaussian_turned(__global const PIXEL *in, int in_offset, int in_pitch, __global PIXEL *out,
                               int out_offset, int out_pitch, int width, int height, BORDER_TYPE border,
-                              __constant const float *weights, int radius, int reach, int piece,
-                              __global float *scratch, int scratch_elements, int beyond_at)
+                              __constant const float *weights, int radius, __constant const float *all_weights,
+                              int reach, int piece, __global float *scratch, int scratch_elements,
+                              int beyond_at)
 {
     int band = get_global_id(0), y = band * ROWS, end = min(y + ROWS, height);
     if (y >= height)
@@ -484,12 +515,16 @@ __kernel void gaussian_turned(__global const PIXEL *in, int in_offset, int in_pi
     __global float *own = scratch + (size_t)band * scratch_elements;
     __global const PIXEL *rows[ROWS + 2 * REACH];
     find_rows(in + in_offset, in_pitch, (__global PIXEL *)(own + beyond_at), (PIXEL)border, width, height,
-              y - radius, rows, ROWS + 2 * radius);
-    struct window w = {rows, weights, radius, 0};
+              y - reach, rows, ROWS + 2 * reach);
+    struct known known = {0, FLOATING && border - border != 0 ? ROWS + 2 * REACH : -1};
     for (int first = y; first < end; first += LANES) {
         const struct sink sink = {out + out_offset + first * out_pitch, out_pitch};
-        w.rows = rows + first - y;
-        turned_rows(&w, width, piece, border, min(end - first, LANES), &sink, (__global values *)own);
+        const int above = first - y;
+        know_rows(&known, rows, above + LANES + 2 * reach, width * HONE_C);
+        const struct window near = {rows + above + reach - radius, weights, radius, 0},
+                            whole = {rows + above, all_weights, reach, 0};
+        turned_rows(known.bad >= above ? &whole : &near, width, piece, border, min(end - first, LANES), &sink,
+                    (__global values *)own);
     }
     const struct sink sink = {out + out_offset, out_pitch};
     for (; y < end; y++)

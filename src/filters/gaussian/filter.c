@@ -78,8 +78,9 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 /* Elements: a line with its borders, a row of border values. */
 #define BAND_LINE "roundup((2*W + 2*NEAR)*C + 64, 64)"
 
-/* Pixels of a piece of a row; elements of the columns of one with what its windows see, and of these and a
+/* The radius that is enough; pixels of a piece of a row; elements of the columns of one with what its windows see, and of these and a
  * row of border values. */
+#define TURNED_NEAR    "(method == 2 ? R : REACH_16)"
 #define TURNED_PIECE   "(BORDER == 3 ? W : max(256/C/4*4, 4*NEAR))"
 #define TURNED_COLUMNS "(16*((min(W, 2*" TURNED_PIECE ") + 2*NEAR + 4)*C + 16))"
 #define TURNED_SCRATCH "(" TURNED_COLUMNS " + roundup(W*C, 32))"
@@ -231,9 +232,10 @@ static const struct variant variants[] = {
                   {"WG_X", TUNABLE_LAUNCH, "1 2 4", "bands per work-group"}},
      .defines = {"TURNED=1"}, .scratch = {{.bytes = "4*ceildiv(H, ROWS)*" TURNED_SCRATCH}},
      .passes = {PASS("gaussian_turned", .extent = {"H"}, .block = {"ROWS"},
-                     .arguments = {"in", "out", "W", "H", "border", "table3:4*(NEAR + 1)", "NEAR", "R",
-                                   TURNED_PIECE, "tmp0", TURNED_SCRATCH, TURNED_COLUMNS})},
-     .cost = {"2*C*BITS/8", "C*(NEAR + 2)*BITS/512", "C*(6*NEAR + 2)"}},
+                     .arguments = {"in", "out", "W", "H", "border", "table4:4*" TURNED_NEAR " + 4",
+                                   TURNED_NEAR, WEIGHTS, "R", TURNED_PIECE, "tmp0", TURNED_SCRATCH,
+                                   TURNED_COLUMNS})},
+     .cost = {"2*C*BITS/8", "C*(" TURNED_NEAR " + 2)*BITS/512", "C*(6*" TURNED_NEAR " + 2)"}},
     {VARIANT("strips16", "exact_strips.cl", NEEDS_WIDE, "wide",
              "CPU, u16: every weight, along rows, then down strips, in products of 16 bits, rounded between"),
      .condition = "method == 0 && TYPE == 1 && S100 <= 400", .defines = {"ROUNDED=1"},
@@ -514,7 +516,7 @@ static const struct seed seeds[] = {
     {"EXACT && GPU", "exact_packed", "ROWS=16"},
     {"EXACT && GPU", "exact", "WG_X=64 WG_Y=4"},
     {"WIDE && (STEP < 2 || C == 4)", "strips16", ""},
-    {"WIDE && S100 >= 200 && (method == 2 || STEP < 2)", "turned", ""},
+    {"WIDE && (TYPE == 2 || S100 >= 200) && (method == 2 || STEP < 2)", "turned", ""},
     {"WIDE && (method == 2 || (TYPE == 0 && S100 < 375) || STEP < 2)", "bands", ""},
     {"WIDE && H < 128*CU", "coarse", "ROWS=32"},
     {"WIDE && H >= 1024*CU", "coarse", "ROWS=256"},

@@ -102,6 +102,19 @@ def test_worst_pictures_of_rounded_weights():
         compare(more.astype(kind) * full, "exact=yes", sigma, {kind: math.ceil(promised * full)})
 
 
+def test_not_finite_in_windows_of_turned_rows():
+    """NaN and infinity reach as far as the window does, which is further than what is weighted elsewhere."""
+    for sigma, value in itertools.product((1, 2.3, 3.4), ("nan", "-inf")):
+        radius = math.ceil(5 * sigma)
+        for y, x in ((0, 0), (40, 60), (79, 346)):
+            image = numpy.zeros((80, 347), "float32")
+            image[y, x] = float(value)
+            got = blurred(image, f"gaussian sigma={sigma}", "turned")
+            inside = numpy.zeros(image.shape, bool)
+            inside[max(y - radius, 0):y + radius + 1, max(x - radius, 0):x + radius + 1] = True
+            frame.check((numpy.isfinite(got) == ~inside).all(), f"sigma={sigma}, {value} at {x},{y}: not in the whole window alone")
+
+
 def test_direct_against_scipy():
     for kind in TYPES:
         for sigma in (0.3, 2, 10, 60):
