@@ -11,7 +11,7 @@
  *
  * TURNED, of u16 and f32: as many rows at a time as a vector has lanes. Down, then blocks are turned in
  * registers, so that a vector is a column, along those, and turned back. Four results at a time share what is
- * loaded.
+ * loaded. EXACT: exact=yes of u8, in floats, and again where these cannot tell.
  */
 #ifndef ROWS
 #define ROWS 32 /* rows of a band */
@@ -57,7 +57,7 @@ DEFINE_CHECK(values)
 #define STORE(p, v)    (*(__global values_at *)(p) = (v))
 
 /* Vectors as arguments also make clang take the widest registers. */
-#if HONE_T == 0
+#if HONE_T == 0 && !defined(TURNED)
 inline values weigh(values v, VALUE weight)
 {
     words product = CONVERT(v, words) * CONVERT((values)weight, words);
@@ -73,7 +73,9 @@ inline values weigh(values v, VALUE weight)
 #define RAISE(v) (v)
 #endif
 
-#if HONE_T == 1
+#ifdef EXACT
+#define LOWER(v) CONVERT(CONVERT(v, words), pixels)
+#elif HONE_T == 1
 /* Values are positive and below 2^16, so that adding 2^23 leaves the nearest integer, ties to even. */
 inline pixels lower(values v)
 {
@@ -86,15 +88,20 @@ inline pixels lower(values v)
 #endif
 
 /* sum + v * weight; in one expression, so that floats are multiplied and added by one instruction. */
-#if HONE_T == 0
+#if HONE_T == 0 && !defined(TURNED)
 #define ADD_WEIGHED(sum, v, weight) ((sum) + weigh(v, weight))
 #else
 #define ADD_WEIGHED(sum, v, weight) ((sum) + (v) * (weight))
 #endif
 
+#ifdef EXACT
+#define WEIGHT uint /* parts of 2^24 */
+#else
+#define WEIGHT VALUE
+#endif
 struct window {
     __global const PIXEL *const *rows; /* 2 * radius + 1 */
-    __constant const VALUE *weights;
+    __constant const WEIGHT *weights;
     int radius;
     VALUE bias;
 };
@@ -290,157 +297,287 @@ __kernel void gaussian_bands(__global const PIXEL *in, int in_offset, int in_pit
 #else
 /* ---- Turned ---- */
 
-/* Rows become columns. */
-#if LANES == 16
-#define LOWER_TURNS 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
-#define UPPER_TURNS 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+/* Rows become columns: elements of 32 bits. Pairs of vectors are put together inside of pieces of 128 bits,
+ * which costs little, then pieces. */
+#if NATIVE == 64
+#define LOWER_ONES   ONES(0), ONES(4), ONES(8), ONES(12)
+#define UPPER_ONES   ONES(2), ONES(6), ONES(10), ONES(14)
+#define LOWER_TWOS   TWOS(0), TWOS(4), TWOS(8), TWOS(12)
+#define UPPER_TWOS   TWOS(2), TWOS(6), TWOS(10), TWOS(14)
+#define LOWER_HALVES RUN_8(0), RUN_8(16)
+#define UPPER_HALVES RUN_8(8), RUN_8(24)
+#define EVEN_PIECES  RUN4(0), RUN4(8), RUN4(16), RUN4(24)
+#define ODD_PIECES   RUN4(4), RUN4(12), RUN4(20), RUN4(28)
+#else
+#define LOWER_ONES   ONES(0), ONES(4)
+#define UPPER_ONES   ONES(2), ONES(6)
+#define LOWER_TWOS   TWOS(0), TWOS(4)
+#define UPPER_TWOS   TWOS(2), TWOS(6)
+#define LOWER_HALVES RUN4(0), RUN4(8)
+#define UPPER_HALVES RUN4(4), RUN4(12)
+#endif
+#define ONES(i)            (i), LANES + (i), (i) + 1, LANES + (i) + 1
+#define TWOS(i)            (i), (i) + 1, LANES + (i), LANES + (i) + 1
+#define PAIR(a, b, places) __builtin_shufflevector(a, b, places)
 
-/* In each round the first half of all vectors and the second are put together by turns. */
-inline void turn(values v[LANES])
+/* Of four vectors, pieces of 128 bits hold a square each, which is turned. */
+INLINE void turn_squares(values *v)
 {
-#pragma unroll
-    for (int round = 0; round < 4; round++) {
-        values next[LANES];
-#pragma unroll
-        for (int k = 0; k < LANES / 2; k++) {
-            next[2 * k] = __builtin_shufflevector(v[k], v[k + LANES / 2], LOWER_TURNS);
-            next[2 * k + 1] = __builtin_shufflevector(v[k], v[k + LANES / 2], UPPER_TURNS);
-        }
-#pragma unroll
-        for (int k = 0; k < LANES; k++)
-            v[k] = next[k];
-    }
+    const values a = PAIR(v[0], v[1], LOWER_ONES), b = PAIR(v[0], v[1], UPPER_ONES);
+    const values c = PAIR(v[2], v[3], LOWER_ONES), d = PAIR(v[2], v[3], UPPER_ONES);
+    v[0] = PAIR(a, c, LOWER_TWOS);
+    v[1] = PAIR(a, c, UPPER_TWOS);
+    v[2] = PAIR(b, d, LOWER_TWOS);
+    v[3] = PAIR(b, d, UPPER_TWOS);
+}
+
+/* Pieces of vectors that are four apart are turned like elements. */
+#if NATIVE == 64
+INLINE void turn_pieces(values *v)
+{
+    const values a = PAIR(v[0], v[4], LOWER_HALVES), b = PAIR(v[0], v[4], UPPER_HALVES);
+    const values c = PAIR(v[8], v[12], LOWER_HALVES), d = PAIR(v[8], v[12], UPPER_HALVES);
+    v[0] = PAIR(a, c, EVEN_PIECES);
+    v[4] = PAIR(a, c, ODD_PIECES);
+    v[8] = PAIR(b, d, EVEN_PIECES);
+    v[12] = PAIR(b, d, ODD_PIECES);
 }
 #else
-#define LOWER_ONES  0, 8, 1, 9, 4, 12, 5, 13
-#define UPPER_ONES  2, 10, 3, 11, 6, 14, 7, 15
-#define LOWER_TWOS  0, 1, 8, 9, 4, 5, 12, 13
-#define UPPER_TWOS  2, 3, 10, 11, 6, 7, 14, 15
-#define LOWER_FOURS 0, 1, 2, 3, 8, 9, 10, 11
-#define UPPER_FOURS 4, 5, 6, 7, 12, 13, 14, 15
-
-/* Without AVX-512, what leaves its half of a vector costs more: that comes last. */
-inline void turn(values v[LANES])
+INLINE void turn_pieces(values *v)
 {
-    values w[LANES];
-#pragma unroll
-    for (int k = 0; k < 8; k += 2) {
-        w[k] = __builtin_shufflevector(v[k], v[k + 1], LOWER_ONES);
-        w[k + 1] = __builtin_shufflevector(v[k], v[k + 1], UPPER_ONES);
-    }
-#pragma unroll
-    for (int k = 0; k < 8; k += 4) {
-        v[k] = __builtin_shufflevector(w[k], w[k + 2], LOWER_TWOS);
-        v[k + 1] = __builtin_shufflevector(w[k], w[k + 2], UPPER_TWOS);
-        v[k + 2] = __builtin_shufflevector(w[k + 1], w[k + 3], LOWER_TWOS);
-        v[k + 3] = __builtin_shufflevector(w[k + 1], w[k + 3], UPPER_TWOS);
-    }
-#pragma unroll
-    for (int k = 0; k < 4; k++) {
-        w[k] = __builtin_shufflevector(v[k], v[k + 4], LOWER_FOURS);
-        v[k + 4] = __builtin_shufflevector(v[k], v[k + 4], UPPER_FOURS);
-        v[k] = w[k];
-    }
+    const values a = v[0], b = v[4];
+    v[0] = PAIR(a, b, LOWER_HALVES);
+    v[4] = PAIR(a, b, UPPER_HALVES);
 }
 #endif
 
-/* Four results of lines that follow each other: what their windows see at one distance, before and behind. */
-struct four {
-    values a, b, c, d;
-};
-
-inline struct four weigh_four(struct four sums, struct four before, struct four behind, float weight)
+INLINE void turn(values *v)
 {
-#pragma OPENCL FP_CONTRACT ON
-    sums.a = sums.a + (before.a + behind.a) * weight;
-    sums.b = sums.b + (before.b + behind.b) * weight;
-    sums.c = sums.c + (before.c + behind.c) * weight;
-    sums.d = sums.d + (before.d + behind.d) * weight;
-    return sums;
+#pragma unroll
+    for (int k = 0; k < LANES; k += 4)
+        turn_squares(v + k);
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+        turn_pieces(v + k);
 }
 
-/* One line further away: the others move on. */
-inline struct four with_before(struct four lines, values next)
-{
-    struct four moved = {next, lines.a, lines.b, lines.c};
-    return moved;
-}
+/* Four results of lines that follow each other: what their windows see at one distance, before and behind.
+ * One line further away, the others move on. */
+#define DEFINE_FOUR(type, name)                                                                              \
+    struct name {                                                                                            \
+        type a, b, c, d;                                                                                     \
+    };                                                                                                       \
+    inline struct name name##_before(struct name lines, type next)                                           \
+    {                                                                                                        \
+        struct name moved = {next, lines.a, lines.b, lines.c};                                               \
+        return moved;                                                                                        \
+    }                                                                                                        \
+    inline struct name name##_behind(struct name lines, type next)                                           \
+    {                                                                                                        \
+        struct name moved = {lines.b, lines.c, lines.d, next};                                               \
+        return moved;                                                                                        \
+    }
+DEFINE_FOUR(values, four)
 
-inline struct four with_behind(struct four lines, values next)
-{
-    struct four moved = {lines.b, lines.c, lines.d, next};
-    return moved;
-}
+/* Sums of vectors of such numbers. */
+#define DEFINE_SUMS(name, number)                                                                            \
+    inline struct name name##_add(struct name sums, struct name before, struct name behind, number weight)   \
+    {                                                                                                        \
+        _Pragma("OPENCL FP_CONTRACT ON") sums.a = sums.a + (before.a + behind.a) * weight;                   \
+        sums.b = sums.b + (before.b + behind.b) * weight;                                                    \
+        sums.c = sums.c + (before.c + behind.c) * weight;                                                    \
+        sums.d = sums.d + (before.d + behind.d) * weight;                                                    \
+        return sums;                                                                                         \
+    }                                                                                                        \
+    inline struct name name##_centres(struct name lines, number weight)                                      \
+    {                                                                                                        \
+        struct name sums = {lines.a * weight, lines.b * weight, lines.c * weight, lines.d * weight};         \
+        return sums;                                                                                         \
+    }
+DEFINE_SUMS(four, float)
 
-inline struct four weigh_centres(struct four lines, float weight)
-{
-    struct four sums = {lines.a * weight, lines.b * weight, lines.c * weight, lines.d * weight};
-    return sums;
-}
+/* LINE(k): the line k behind the first of the four. */
+#define WEIGH_SUMS(name, number, sums, w, LINE)                                                              \
+    const struct name centres = {LINE(0), LINE(1), LINE(2), LINE(3)};                                        \
+    struct name before = centres, behind = centres;                                                          \
+    struct name sums = name##_centres(centres, (number)(w)->weights[0]);                                     \
+    for (int k = 1; k <= (w)->radius; k++) {                                                                 \
+        before = name##_before(before, LINE(-k));                                                            \
+        behind = name##_behind(behind, LINE(3 + k));                                                         \
+        sums = name##_add(sums, before, behind, (number)(w)->weights[k]);                                    \
+    }
+#define WEIGH_FOUR(sums, w, LINE) WEIGH_SUMS(four, float, sums, w, LINE)
 
-/* Rows are too many at once for the processor to foresee them: those that are read for the first time, and
- * those that the rows above have read, which have left the first cache. */
-inline void fetch_rows(__global const PIXEL *const *rows, int i)
+#ifdef EXACT
+/* exact=yes of u8: sums of rows are exact in 32 bits, and columns hold them, 2^31 less. Along those, sums of
+ * floats are off by less than 2^-17 levels for each weight, for they are at most 128 levels; results as near
+ * as that to a tie are summed again in 64 bits. */
+DEFINE_VECTORS(int, numbers);
+DEFINE_FOUR(words, four_words)
+DEFINE_SUMS(four_words, uint)
+#define MIDDLE              0x80000000u
+#define ROW_LINES           four_words
+#define ROW(k)              CONVERT(*(__global const pixels_at *)(rows[k] + i), words)
+#define COLUMN(k)           CONVERT(__builtin_astype(column[(k)*HONE_C], numbers), values)
+#define WEIGH_ROWS(sums, w) WEIGH_SUMS(four_words, uint, sums, w, ROW)
+#define AS_CELLS(v)         __builtin_astype((v) ^ MIDDLE, values)
+#define OUTSIDE(border)     AS_CELLS((words)((uint)(border) << 24u))
+#else
+#define ROW_LINES           four
+#define ROW(k)              LOAD_PIXELS(rows[k] + i)
+#define COLUMN(k)           column[(k)*HONE_C]
+#define WEIGH_ROWS(sums, w) WEIGH_FOUR(sums, w, ROW)
+#define AS_CELLS(v)         (v)
+#define OUTSIDE(border)     ((values)(VALUE)(border))
+#endif
+
+/* Rows are too many at once for the processor to foresee them: those that are read for the first time,
+ * further ahead where little is done meanwhile; and those that the rows above have read, which have left the
+ * first cache. */
+#define AHEAD(bytes) ((bytes) / (int)sizeof(PIXEL))
+inline void fetch_rows(const struct window *w, int first, int i)
 {
     for (int k = 0; k < 4; k++)
-        __builtin_prefetch(rows[k] + i + 4 * LANES);
+        __builtin_prefetch(w->rows[first + 2 * w->radius + k] + i + AHEAD(w->radius < 8 ? 512 : 256));
 }
 
 inline void fetch_window(const struct window *w, int i)
 {
     for (int k = 0; k < 2 * w->radius; k++)
-        __builtin_prefetch(w->rows[k] + i + 2 * LANES);
+        __builtin_prefetch(w->rows[k] + i + AHEAD(128));
 }
 
 /* Down: of four rows that begin `first` rows below the window's, from element i on. */
-inline struct four four_rows(const struct window *w, int first, int i)
+WIDE_VECTORS inline struct ROW_LINES four_rows(const struct window *w, int first, int i)
 {
     __global const PIXEL *const *rows = w->rows + first + w->radius;
-    struct four centres = {LOAD_PIXELS(rows[0] + i), LOAD_PIXELS(rows[1] + i), LOAD_PIXELS(rows[2] + i),
-                           LOAD_PIXELS(rows[3] + i)};
-    struct four sums = weigh_centres(centres, w->weights[0]), before = centres, behind = centres;
-    fetch_rows(rows + w->radius, i);
-    for (int k = 1; k <= w->radius; k++) {
-        before = with_before(before, LOAD_PIXELS(rows[-k] + i));
-        behind = with_behind(behind, LOAD_PIXELS(rows[3 + k] + i));
-        sums = weigh_four(sums, before, behind, w->weights[k]);
-    }
+    fetch_rows(w, first, i);
+    WEIGH_ROWS(sums, w);
     return sums;
 }
 
-/* The elements from `from` to before `to` of LANES rows, as columns. */
-inline void down_columns(const struct window *w, int from, int to, __global values *columns)
+/* The sum of all lanes. */
+inline float check_lanes(values v)
 {
+    float sum = 0;
+    for (int lane = 0; lane < LANES; lane++)
+        sum += v[lane];
+    return sum;
+}
+
+/* The elements from `from` to before `to` of LANES rows, as columns. Whether those of floats are finite. */
+WIDE_VECTORS inline bool down_columns(const struct window *w, int from, int to, __global values *columns)
+{
+    values checks = (values)0;
     for (int i = from; i < to; i += LANES) {
         const int at = min(i, to - LANES);
         values block[LANES];
         fetch_window(w, at);
         for (int row = 0; row < LANES; row += 4) {
-            struct four sums = four_rows(w, row, at);
-            block[row] = sums.a;
-            block[row + 1] = sums.b;
-            block[row + 2] = sums.c;
-            block[row + 3] = sums.d;
+            struct ROW_LINES sums = four_rows(w, row, at);
+            block[row] = AS_CELLS(sums.a);
+            block[row + 1] = AS_CELLS(sums.b);
+            block[row + 2] = AS_CELLS(sums.c);
+            block[row + 3] = AS_CELLS(sums.d);
         }
         turn(block);
-        for (int k = 0; k < LANES; k++)
+#pragma unroll
+        for (int k = 0; k < LANES; k++) {
             columns[at - from + k] = block[k];
+            checks += FLOATING ? block[k] - block[k] : (values)0;
+        }
     }
+    return !FLOATING || check_lanes(checks) == 0;
 }
+
+#ifdef EXACT
+/* Of one lane: a row. */
+inline float exact_level(const struct window *w, __global const values *column, int lane)
+{
+    __global const uint *at = (__global const uint *)column + lane;
+    const long step = LANES * HONE_C;
+    ulong sum = w->weights[0] * (ulong)(*at ^ MIDDLE);
+    for (int k = 1; k <= w->radius; k++)
+        sum += w->weights[k] * ((ulong)(at[-k * step] ^ MIDDLE) + (at[k * step] ^ MIDDLE));
+    return (float)((sum + (1ul << 47)) >> 48);
+}
+
+/* A level and a half, and how near that is to a whole number. */
+inline values levels(values sum)
+{
+    return sum * 0x1p-48f + 128.5f;
+}
+
+inline values nearness(values level)
+{
+    values fraction = level - CONVERT(CONVERT(level, words), values);
+    return fraction < 0.5f ? fraction : 1.0f - fraction;
+}
+
+inline bool any_near(values v, float near)
+{
+#if LANES == 16
+    float8 eight = v.lo < v.hi ? v.lo : v.hi;
+#else
+    float8 eight = v;
+#endif
+    float4 four = eight.lo < eight.hi ? eight.lo : eight.hi;
+    float2 two = four.lo < four.hi ? four.lo : four.hi;
+    return two.x < near || two.y < near;
+}
+
+/* What rounding the level itself is off by is 2^-17, too. */
+inline float near_of(const struct window *w)
+{
+    return (float)(w->radius + 8) * 0x1p-17f;
+}
+
+WIDE_VECTORS inline void settle_vector(const struct window *w, __global const values *column, values *level)
+{
+    union {
+        values v;
+        float lanes[LANES];
+    } nearest, exact;
+    nearest.v = nearness(*level);
+    if (!any_near(nearest.v, near_of(w)))
+        return;
+    exact.v = *level;
+#pragma unroll 1
+    for (int lane = 0; lane < LANES; lane++)
+        if (nearest.lanes[lane] < near_of(w))
+            exact.lanes[lane] = exact_level(w, column, lane);
+    *level = exact.v;
+}
+
+inline values smaller(values a, values b)
+{
+    return a < b ? a : b;
+}
+
+INLINE void settle(const struct window *w, __global const values *column, struct four *sums)
+{
+    struct four level = {levels(sums->a), levels(sums->b), levels(sums->c), levels(sums->d)};
+    values nearest =
+        smaller(smaller(nearness(level.a), nearness(level.b)), smaller(nearness(level.c), nearness(level.d)));
+    if (any_near(nearest, near_of(w))) {
+        settle_vector(w, column, &level.a);
+        settle_vector(w, column + HONE_C, &level.b);
+        settle_vector(w, column + 2 * HONE_C, &level.c);
+        settle_vector(w, column + 3 * HONE_C, &level.d);
+    }
+    *sums = level;
+}
+#else
+INLINE void settle(const struct window *w, __global const values *column, struct four *sums) {}
+#endif
 
 /* Along: four pixels of a channel. Their results are stored where the first of their windows begins, which
  * no other one sees. */
-inline void four_columns(const struct window *w, __global values *column)
+WIDE_VECTORS inline void four_columns(const struct window *w, __global values *column)
 {
-    const int r = w->radius;
-    struct four centres = {column[0], column[HONE_C], column[2 * HONE_C], column[3 * HONE_C]};
-    struct four sums = weigh_centres(centres, w->weights[0]), before = centres, behind = centres;
-    for (int k = 1; k <= r; k++) {
-        before = with_before(before, column[-k * HONE_C]);
-        behind = with_behind(behind, column[(3 + k) * HONE_C]);
-        sums = weigh_four(sums, before, behind, w->weights[k]);
-    }
-    __global values *first = column - r * HONE_C;
+    WEIGH_FOUR(sums, w, COLUMN);
+    settle(w, column, &sums);
+    __global values *first = column - w->radius * HONE_C;
     first[0] = sums.a;
     first[HONE_C] = sums.b;
     first[2 * HONE_C] = sums.c;
@@ -449,14 +586,15 @@ inline void four_columns(const struct window *w, __global values *column)
 
 /* The results of `count` rows, from element `start` on. Where they will be stored next is fetched ahead: of
  * so many rows at once, the processor would wait for each of their lines. */
-inline void write_columns(const struct window *w, __global const values *results, int start, int length,
-                          int count, const struct sink *sink)
+WIDE_VECTORS inline void write_columns(const struct window *w, __global const values *results, int start,
+                                       int length, int count, const struct sink *sink)
 {
     for (int i = 0; i < length; i += LANES) {
         const int at = min(i, length - LANES);
         values block[LANES];
         for (int row = 0; row < count; row++)
-            __builtin_prefetch(sink->at + row * sink->pitch + start + at + 2 * LANES, 1);
+            __builtin_prefetch(sink->at + row * sink->pitch + start + at + AHEAD(128), 1);
+#pragma unroll
         for (int k = 0; k < LANES; k++)
             block[k] = results[at + k];
         turn(block);
@@ -467,16 +605,17 @@ inline void write_columns(const struct window *w, __global const values *results
 }
 
 /* The first `count` of LANES rows. `columns` has room for twice a piece of a row and what its windows see. */
-inline void turned_rows(const struct window *w, int width, int piece, float outside, int count,
-                        const struct sink *sink, __global values *columns)
+WIDE_VECTORS inline bool turned_rows(const struct window *w, int width, int piece, values outside, int count,
+                                     const struct sink *sink, __global values *columns)
 {
     const int r = w->radius;
     __global values *first = columns + r * HONE_C; /* column of the piece */
+    bool finite = true;
     for (int left = 0, right; left < width; left = right) {
         right = width - left < 2 * piece ? width : left + piece;
         const int from = left ? left + r : 0, to = min(right + r, width);
-        down_columns(w, from * HONE_C, to * HONE_C, first + (from - left) * HONE_C);
-        extend(first - left * HONE_C, width, left ? 0 : r, right < width ? 0 : r, (values)outside);
+        finite &= down_columns(w, from * HONE_C, to * HONE_C, first + (from - left) * HONE_C);
+        extend(first - left * HONE_C, width, left ? 0 : r, right < width ? 0 : r, outside);
         for (int x = 0; x < right - left; x += 4)
             for (int channel = 0; channel < HONE_C - HONE_ALPHA; channel++)
                 four_columns(w, first + x * HONE_C + channel);
@@ -484,20 +623,41 @@ inline void turned_rows(const struct window *w, int width, int piece, float outs
         for (int i = 0; i < 2 * r * HONE_C && right < width; i++)
             columns[i] = columns[(right - left) * HONE_C + i];
     }
+    return finite;
 }
 
-/* The rows of a band's windows, from the first one on, and which of them are known. */
-struct known {
-    int count, bad; /* rows; the last of those that hold something that is not finite, or -1 */
-};
-
-/* Looks at the rows up to `end`. */
-inline void know_rows(struct known *known, __global const PIXEL *const *rows, int end, int count)
-{
 #if FLOATING
-    for (; known->count < end; known->count++)
-        if (check_line(rows[known->count], count) != 0)
-            known->bad = known->count;
+/* Whether all of so many rows are finite numbers. */
+inline bool are_finite(__global const PIXEL *const *rows, int number, int count)
+{
+    float sum = 0;
+    for (int k = 0; k < number; k++)
+        sum += check_line(rows[k], count);
+    return sum == 0;
+}
+#endif
+
+/* The first `count` of LANES rows, whose windows begin at `rows`. NaN and infinity of the rows that are
+ * weighted show in sums; the others are looked through. Where there are some, all weights are taken. */
+WIDE_VECTORS inline void finite_rows(struct window *w, __global const PIXEL *const *rows, int reach,
+                                     __constant const float *all_weights, int width, int piece,
+                                     values outside, int count, const struct sink *sink,
+                                     __global values *columns)
+{
+    const int beyond = reach - w->radius;
+    w->rows = rows + beyond;
+#if FLOATING
+    const int elements = width * HONE_C;
+    bool finite = outside[0] - outside[0] == 0 && are_finite(rows, beyond, elements) &&
+                  are_finite(rows + LANES + 2 * reach - beyond, beyond, elements);
+    if (finite || !beyond)
+        finite = turned_rows(w, width, piece, outside, count, sink, columns);
+    if (!finite && beyond) {
+        const struct window whole = {rows, all_weights, reach, 0};
+        turned_rows(&whole, width, piece, outside, count, sink, columns);
+    }
+#else
+    turned_rows(w, width, piece, outside, count, sink, columns);
 #endif
 }
 
@@ -505,9 +665,9 @@ inline void know_rows(struct known *known, __global const PIXEL *const *rows, in
  * so many pixels of a row, at least four times the reach. */
 __kernel void gaussian_turned(__global const PIXEL *in, int in_offset, int in_pitch, __global PIXEL *out,
                               int out_offset, int out_pitch, int width, int height, BORDER_TYPE border,
-                              __constant const float *weights, int radius, __constant const float *all_weights,
-                              int reach, int piece, __global float *scratch, int scratch_elements,
-                              int beyond_at)
+                              __constant const WEIGHT *weights, int radius,
+                              __constant const float *all_weights, int reach, int piece,
+                              __global float *scratch, int scratch_elements, int beyond_at)
 {
     int band = get_global_id(0), y = band * ROWS, end = min(y + ROWS, height);
     if (y >= height)
@@ -516,15 +676,11 @@ __kernel void gaussian_turned(__global const PIXEL *in, int in_offset, int in_pi
     __global const PIXEL *rows[ROWS + 2 * REACH];
     find_rows(in + in_offset, in_pitch, (__global PIXEL *)(own + beyond_at), (PIXEL)border, width, height,
               y - reach, rows, ROWS + 2 * reach);
-    struct known known = {0, FLOATING && border - border != 0 ? ROWS + 2 * REACH : -1};
+    struct window w = {rows, weights, radius, 0};
     for (int first = y; first < end; first += LANES) {
         const struct sink sink = {out + out_offset + first * out_pitch, out_pitch};
-        const int above = first - y;
-        know_rows(&known, rows, above + LANES + 2 * reach, width * HONE_C);
-        const struct window near = {rows + above + reach - radius, weights, radius, 0},
-                            whole = {rows + above, all_weights, reach, 0};
-        turned_rows(known.bad >= above ? &whole : &near, width, piece, border, min(end - first, LANES), &sink,
-                    (__global values *)own);
+        finite_rows(&w, rows + first - y, reach, all_weights, width, piece, OUTSIDE(border),
+                    min(end - first, LANES), &sink, (__global values *)own);
     }
     const struct sink sink = {out + out_offset, out_pitch};
     for (; y < end; y++)

@@ -78,12 +78,17 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 /* Elements: a line with its borders, a row of border values. */
 #define BAND_LINE "roundup((2*W + 2*NEAR)*C + 64, 64)"
 
-/* The radius that is enough; pixels of a piece of a row; elements of the columns of one with what its windows see, and of these and a
- * row of border values. */
+/* The radius that is enough; pixels of a piece of a row; elements of the columns of one with what its windows
+ * see, and of these and a row of border values. */
 #define TURNED_NEAR    "(method == 2 ? R : REACH_16)"
-#define TURNED_PIECE   "(BORDER == 3 ? W : max(256/C/4*4, 4*NEAR))"
-#define TURNED_COLUMNS "(16*((min(W, 2*" TURNED_PIECE ") + 2*NEAR + 4)*C + 16))"
+#define TURNED_PIECE   "(BORDER == 3 ? W : max(256/C/4*4, 4*R))"
+#define TURNED_COLUMNS "(16*((min(W, 2*" TURNED_PIECE ") + 2*R + 4)*C + 16))"
 #define TURNED_SCRATCH "(" TURNED_COLUMNS " + roundup(W*C, 32))"
+#define TURNED_BANDS   "4*ceildiv(H, ROWS)*" TURNED_SCRATCH
+#define TURNED_PASS(table, radius)                                                                           \
+    PASS("gaussian_turned", .extent = {"H"}, .block = {"ROWS"},                                              \
+         .arguments = {"in", "out", "W", "H", "border", table, radius, WEIGHTS, "R", TURNED_PIECE, "tmp0",   \
+                       TURNED_SCRATCH, TURNED_COLUMNS})
 
 /* A tile of 32x32 pixels with what its windows see, and that after the rows' pass. */
 #define TILE_BYTES "(4*(32 + 2*NEAR)*(64 + 2*NEAR))"
@@ -94,7 +99,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define COARSE_BANDS "ceildiv(ceildiv(H, STEP) + 2*REACH + 6, " COARSE_CELLS ")"
 #define COARSE_PITCH "roundup((ceildiv(W, STEP) + 2*REACH + 3)*C + 80, 16)"
 #define COARSE_LINE  "(roundup((ceildiv(W, STEP) + 2*REACH + 6)*STEP*C, 16) + 1024)"
-#define COARSE_TABLE "table6:4*(4*STEP + 2*TAPS + 7)"
+#define COARSE_TABLE "table5:4*(4*STEP + 2*TAPS + 7)"
 
 /* Where the grid has a step. */
 #define GRID "method == 0 && GRID_STEP >= 2"
@@ -111,7 +116,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define GATHER_GROUPS       "ceildiv(" GATHERED_COLUMNS ", (GROUP - 4)*" GATHER_CELLS ")"
 #define GATHER_STRIPS       "ceildiv(" GATHERED_ROWS " + 3, STACK*ROWS)"
 #define GRID_FLAGS          "(" GATHER_GROUPS "*(GROUP - 4) + 4)"
-#define GRID_TABLE          "table5:4*(4*GRID_STEP + 2*GRID_TAPS + 7)"
+#define GRID_TABLE          "table4:4*(4*GRID_STEP + 2*GRID_TAPS + 7)"
 
 /* Two tunables of what makes the grid, and its first pass. */
 #define GRID_TUNABLES                                                                                        \
@@ -148,7 +153,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 
 /* exact=yes: weights of 16 bits. */
 #define EXACT_16      "EXACT_BITS <= 16"
-#define EXACT_WEIGHTS "table7:4*EXACT_REACH + 4"
+#define EXACT_WEIGHTS "table6:4*EXACT_REACH + 4"
 
 /* On CPUs: tables; rows of a band, such that all units have as many of them; elements of a row of a strip
  * with what windows see beside it; bytes of those, of where elements beyond edges come from, and of a ring of
@@ -164,7 +169,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
          .arguments = {"in", "out", "W", "H", "border", tables, #reach " + 1", "R", "tmp0",                  \
                        STRIPS_SCRATCH(reach), STRIPS_EDGE(reach), STRIPS_ROWS})
 #define STRIPS_BANDS(reach)   "ceildiv(H, " STRIPS_ROWS ")*" STRIPS_SCRATCH(reach)
-#define STRIPS_TABLES         "table8:(TYPE == 0 ? 16 : 12)*(EXACT_REACH + 1) + 8"
+#define STRIPS_TABLES         "table7:(TYPE == 0 ? 16 : 12)*(EXACT_REACH + 1) + 8"
 #define STRIPS_ROWS           "max(16, roundup(ceildiv(H, CU*ceildiv(H, ROWS*CU)), 2))"
 #define STRIPS_EDGE(reach)    "(STRIP + roundup(2*" #reach "*C, 64) + 64)"
 #define STRIPS_SCRATCH(reach) "((8*STRIP + 128)*(" #reach " + 2) + 256*C + 3*BITS/8*" STRIPS_EDGE(reach) ")"
@@ -230,17 +235,14 @@ static const struct variant variants[] = {
      .condition = DIRECT " && TYPE != 0 && NEAR <= 64 && W*C >= 16",
      .tunables = {{"ROWS", TUNABLE_DEFINE, "32 16 64 128", "rows of a band"},
                   {"WG_X", TUNABLE_LAUNCH, "1 2 4", "bands per work-group"}},
-     .defines = {"TURNED=1"}, .scratch = {{.bytes = "4*ceildiv(H, ROWS)*" TURNED_SCRATCH}},
-     .passes = {PASS("gaussian_turned", .extent = {"H"}, .block = {"ROWS"},
-                     .arguments = {"in", "out", "W", "H", "border", "table4:4*" TURNED_NEAR " + 4",
-                                   TURNED_NEAR, WEIGHTS, "R", TURNED_PIECE, "tmp0", TURNED_SCRATCH,
-                                   TURNED_COLUMNS})},
+     .defines = {"TURNED=1"}, .scratch = {{.bytes = TURNED_BANDS}},
+     .passes = {TURNED_PASS("table0:4*" TURNED_NEAR " + 4", TURNED_NEAR)},
      .cost = {"2*C*BITS/8", "C*(" TURNED_NEAR " + 2)*BITS/512", "C*(6*" TURNED_NEAR " + 2)"}},
     {VARIANT("strips16", "exact_strips.cl", NEEDS_WIDE, "wide",
              "CPU, u16: every weight, along rows, then down strips, in products of 16 bits, rounded between"),
      .condition = "method == 0 && TYPE == 1 && S100 <= 400", .defines = {"ROUNDED=1"},
      .tunables = {STRIPS_TUNABLES}, .scratch = {{.bytes = STRIPS_BANDS(REACH_16)}},
-     .passes = {STRIPS_PASS("table8:12*(REACH_16 + 1) + 8", REACH_16)},
+     .passes = {STRIPS_PASS("table7:12*(REACH_16 + 1) + 8", REACH_16)},
      .cost = {"4*C", "C*(2*REACH_16 + 1)/16", "C*8*(REACH_16 + 1)"}},
     {VARIANT("coarse", "coarse.cl", NEEDS_WIDE, "wide",
              "CPU: any sigma at the same cost: every few rows and columns, blurred, and all pixels from "
@@ -267,7 +269,7 @@ static const struct variant variants[] = {
      .constraints = {TILE_BYTES " <= LMEM"},
      .passes = {PASS("gaussian_tile", .extent = {"ceildiv(W, 32)*ITEMS", "ceildiv(H, 32)"},
                      .local = {"ITEMS", "1"},
-                     .arguments = {"in", "out", "W", "H", "border", "table4:4*NEAR + 4", "NEAR", "R",
+                     .arguments = {"in", "out", "W", "H", "border", "table0:4*NEAR + 4", "NEAR", "R",
                                    "local:4*(32 + 2*NEAR)*(32 + 2*NEAR)", "local:4*32*(32 + 2*NEAR)"})},
      .cost = {"2*C*BITS/8", "C*((32 + 2*NEAR)*(32 + 2*NEAR)/1024 + (2*NEAR + 4)/4*(2 + NEAR/16))",
               "C*2*(2*NEAR + 1)*(2 + NEAR/16)"}},
@@ -282,7 +284,7 @@ static const struct variant variants[] = {
                   WORK_GROUP("32 64 128 256", "4 1 2")},
      .constraints = {"PX*(2*NEAR + 1) <= 160 && PX*BITS >= 32"}, .defines = {"RADIUS=NEAR", "WITH_PTX=PTX"},
      .passes = {PASS("gaussian_packed", .extent = {"W*C", "H"}, .block = {"PX", "ROWS"},
-                     .arguments = {"in", "out", "W", "H", "border", "table4:4*NEAR + 4", "R"})},
+                     .arguments = {"in", "out", "W", "H", "border", "table0:4*NEAR + 4", "R"})},
      .cost = {"2*C*BITS/8", "C*(2*ceildiv(NEAR*C, PX) + 1)/PX*(ROWS + 2*NEAR)/ROWS",
               "C*2*(2*NEAR + 1)*(ROWS + 2*NEAR)/ROWS"}},
     {VARIANT("columns", "columns.cl", NEEDS_LOCAL, "local",
@@ -298,7 +300,7 @@ static const struct variant variants[] = {
      .passes = {PASS("gaussian_columns",
                      .extent = {"ceildiv(W, 4*LANES - 2*roundup(NEAR, 4))*LANES*C", "ceildiv(H, ROWS)"},
                      .local = {"LANES*C", "1"},
-                     .arguments = {"in", "out", "W", "H", "border", "table4:4*NEAR + 4", "R"})},
+                     .arguments = {"in", "out", "W", "H", "border", "table0:4*NEAR + 4", "R"})},
      .cost = {"2*C*BITS/8", "C*((ROWS + 2*NEAR)/ROWS*BITS/128 + (2*NEAR + 4)/16)",
               "C*2*(2*NEAR + 1)*(2*ROWS + 2*NEAR)/ROWS"}},
     {VARIANT("matrix", "matrix.cl", 0, "packed",
@@ -313,7 +315,7 @@ static const struct variant variants[] = {
      .options = {REGISTERS_OPTIONS},
      .constraints = {MATRIX_FITS, STAGE_BYTES(NEAR) " <= LMEM", REGISTERS_CONSTRAINT},
      .defines = {"RADIUS=NEAR", "WITH_PTX=SM >= 80"},
-     .passes = {MATRIX_PASS("gaussian_matrix", "table4:4*NEAR + 4")},
+     .passes = {MATRIX_PASS("gaussian_matrix", "table0:4*NEAR + 4")},
      /* The products are done by units of their own; what is left is packing and rounding. */
      .cost = {"2*C", "C*(16*TILES + 16*ceildiv(NEAR, 8))/(64*TILES)", "8*C"}},
     {VARIANT("matrix16", "exact_matrix.cl", 0, "packed",
@@ -322,7 +324,7 @@ static const struct variant variants[] = {
      .specialised = "the window's reach sets the depth of the products", .tunables = {BYTE_MATRIX_TUNABLES},
      .options = {REGISTERS_OPTIONS}, .constraints = {BYTE_MATRIX_FITS(REACH_16)},
      .defines = {"RADIUS=REACH_16", "WITH_PTX=SM >= 80", "ROUNDED=1", "WEIGHT_BITS=BITS_16"},
-     .passes = {MATRIX_PASS("gaussian_exact_matrix", "table9:4*REACH_16 + 4")},
+     .passes = {MATRIX_PASS("gaussian_exact_matrix", "table8:4*REACH_16 + 4")},
      .cost = {BYTE_MATRIX_COST(REACH_16)}},
     {VARIANT("matrix32", "matrix32.cl", 0, "packed",
              "f32: every weight, both passes as products of matrices of numbers in two parts"),
@@ -337,7 +339,7 @@ static const struct variant variants[] = {
      .constraints = {REGISTERS_CONSTRAINT, MATRIX_FITS,
                      STAGE_BYTES(NEAR) " + (C == 1 ? 2048*(1 + ceildiv(NEAR, 8)) : 0) <= LMEM"},
      .defines = {"RADIUS=NEAR", "WITH_PTX=SM >= 80"},
-     .passes = {MATRIX_PASS("gaussian_matrix32", "table4:4*NEAR + 4")},
+     .passes = {MATRIX_PASS("gaussian_matrix32", "table0:4*NEAR + 4")},
      .cost = {"8*C", "C*(16*TILES + 16*ceildiv(NEAR, 8))/(16*TILES)", "16*C"}},
     {VARIANT("grid", "grid.cl", NEEDS_LOCAL, "local",
              "any sigma at nearly the cost of a copy: every few rows and columns, blurred, and all pixels "
@@ -348,7 +350,7 @@ static const struct variant variants[] = {
                   {"DEEP", TUNABLE_DEFINE, "8 4 16", "work-items that filter down, one below the other"},
                   {"WG_X", TUNABLE_LAUNCH, "64 32 128 256", "work-group width of the last pass"}},
      .constraints = {GRID_CONSTRAINTS, "256*(8*DEEP + 32) <= LMEM"},
-     .defines = {"STEP=GRID_STEP", "PHI=floats5:4*GRID_STEP", "WITH_PTX=PTX*(1 + (SM >= 80))"},
+     .defines = {"STEP=GRID_STEP", "PHI=floats4:4*GRID_STEP", "WITH_PTX=PTX*(1 + (SM >= 80))"},
      .scratch = {GATHER_SCRATCH, {.bytes = "4*C*" GRID_COLUMNS "*" GATHERED_ROWS}},
      .passes = {GATHER_PASS,
                 PASS("gaussian_grid_rows", .extent = {GRID_COLUMNS, GATHERED_ROWS, "C"}, .block = {"8", "2"},
@@ -373,7 +375,7 @@ static const struct variant variants[] = {
                   {"ITEMS", TUNABLE_DEFINE, "256 128", "its work-items"}},
      .constraints = {GRID_CONSTRAINTS, TILE_CELLS " >= 4 && " TILE_CELLS " % 4 == 0",
                      "4*" TILE_LINES " + 4*C*(" TILE_CELLS " + 4)*(SPAN/GRID_STEP + 4) + 1024 <= LMEM"},
-     .defines = {"STEP=GRID_STEP", "PHI=floats5:4*GRID_STEP", "WITH_PTX=PTX*(1 + (SM >= 80))"},
+     .defines = {"STEP=GRID_STEP", "PHI=floats4:4*GRID_STEP", "WITH_PTX=PTX*(1 + (SM >= 80))"},
      .scratch = {GATHER_SCRATCH},
      .passes = {GATHER_PASS,
                 PASS("gaussian_grid_tiles",
@@ -448,6 +450,14 @@ static const struct variant variants[] = {
      .condition = EXACT_16 " && TYPE <= 1", .exact = TYPE_U8 | TYPE_U16, .tunables = {STRIPS_TUNABLES},
      .scratch = {{.bytes = STRIPS_BANDS(EXACT_REACH)}}, .passes = {STRIPS_PASS(STRIPS_TABLES, EXACT_REACH)},
      .cost = {"2*C*BITS/8", "C*BITS/8*(2*EXACT_REACH + 1)/16", "C*BITS/8*6*(EXACT_REACH + 1)"}},
+    {VARIANT("exact_turned", "cpu.cl", NEEDS_WIDE, "wide",
+             "exact=yes of u8 on a CPU, sigma up to 25: the form of turned, near ties again in integers"),
+     .condition = "EXACT_BITS == 24 && TYPE == 0 && R <= 125 && W*C >= 16", .exact = TYPE_U8,
+     .tunables = {{"ROWS", TUNABLE_DEFINE, "32 16 64 128", "rows of a band"},
+                  {"WG_X", TUNABLE_LAUNCH, "1 2 4", "bands per work-group"}},
+     .defines = {"TURNED=1", "EXACT=1", "REACH=128"}, .scratch = {{.bytes = TURNED_BANDS}},
+     .passes = {TURNED_PASS(EXACT_WEIGHTS, "EXACT_REACH")},
+     .cost = {"2*C", "C*(EXACT_REACH + 2)*BITS/512", "C*(6*EXACT_REACH + 10)"}},
     {VARIANT("exact_doubles", "exact.cl", NEEDS_WIDE | NEEDS_DOUBLE, "wide",
              "exact=yes of u8 and u16 on a CPU, any large sigma: sums of doubles, near ties again in "
              "integers"),
@@ -496,6 +506,7 @@ static const struct seed seeds[] = {
     {"EXACT && WIDE && (CU == 1 || H >= 2048*CU)", "exact_strips", "ROWS=512"},
     {"EXACT && WIDE && H >= 256*CU && " NARROW_STRIPS, "exact_strips", "STRIP=256"},
     {"EXACT && WIDE", "exact_strips", ""},
+    {"EXACT && WIDE", "exact_turned", ""},
     {"EXACT && WIDE", "exact_doubles", ""},
     {"EXACT && SM >= 80 && C > 1 && TYPE == 0 && H >= 2048 && S100 < 300 && !(" BUSY ")", "exact_matrix",
      "ROWS=64"},

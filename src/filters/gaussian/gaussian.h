@@ -49,11 +49,10 @@ void gaussian_exact_reference(const struct filter_case *c, const struct view *in
 
 /* What table() gives to kernels. */
 enum {
-    TABLE_WEIGHTS,  /* float: weights[0 .. R] */
+    TABLE_WEIGHTS,  /* float: weights[0 .. R], or fewer, whose sum is 1, too */
     TABLE_POLES,    /* float: POLE_FLOATS for each complex pole: two for u8, three otherwise */
     TABLE_SECTIONS, /* float: SECTION_FLOATS for each of two real sections of second order */
     TABLE_NEAR,     /* weights[0 .. NEAR]: of u8 ushort, parts of 65536; else float */
-    TABLE_FLOATS,   /* float: weights[0 .. NEAR] */
     TABLE_GRID,     /* float: what grid.c says: phi, then the taps between GRID_PADDING zeros */
     TABLE_COARSE,   /* float: the same of `coarse` */
     TABLE_EXACT,    /* uint: weights[0 .. EXACT_REACH], parts of 2^EXACT_BITS */
