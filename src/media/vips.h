@@ -132,7 +132,8 @@ bool tiff_has_many(int fd);
 /* Whether tiff_open_image is to read such a file: floating point of 16 bits, which comes as f32, and of 64;
  * and planes, which libvips 8.14 mixes up; and what is to be split; and colours that are multiplied by alpha,
  * which libvips takes for levels of 8 or 16 bits and rounds down; and planes in tiles; and where damage is
- * accepted, at which libvips ends; and gray or RGB of many pages. */
+ * accepted, at which libvips ends; and gray or RGB of many pages; and indices of a byte into colours of 16
+ * bits, of which libvips takes 8. */
 bool tiff_reads(const struct tiff_facts *facts);
 /* Whether neither libvips nor tiff_open_image divides colours by the alpha that they are multiplied
  * by. */

@@ -236,7 +236,7 @@ static hone_status describe_channels(struct media_input *input, const VipsImage 
             "such colours can be read as unsigned integers or floating point of gray or RGB: save "
             "it with unassociated alpha (ExtraSamples 2)",
             tiff->kind, tiff->bits);
-    if (tiff->fine_palette && !input->options.goes_on)
+    if (tiff->fine_palette && !tiff_reads(tiff) && !input->options.goes_on)
         media_note(input, MEDIA_WARNING, "its palette has colours of 16 bits, of which the upper 8 are read");
     input->info.extra = as_stored && tiff->alpha == 0 ? tiff->extra : 0;
     input->info.gray_alpha = image->Bands == 2 && !input->info.extra;

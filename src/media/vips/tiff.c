@@ -14,7 +14,9 @@
 
 enum {
     MAX_BAND_BYTES = 1 << 30, /* of a row of tiles, unpacked */
-    MOST_CHANNELS = 4         /* of an image of ours */
+    MOST_CHANNELS = 4,        /* of an image of ours */
+    PALETTE = 256,            /* colours of one that is read here */
+    COLOURS = 3
 };
 
 #define NO_STRIP UINT32_MAX
@@ -140,6 +142,17 @@ static bool has_fine_palette(TIFF *tiff, unsigned bits)
     return is && any_wide; /* else they are levels of 8 bits as they are */
 }
 
+static bool copy_palette(TIFF *tiff, uint16_t (*palette)[COLOURS])
+{
+    uint16_t *colours[COLOURS];
+    if (!TIFFGetField(tiff, TIFFTAG_COLORMAP, &colours[0], &colours[1], &colours[2]))
+        return false;
+    for (unsigned i = 0; i < PALETTE; i++)
+        for (unsigned c = 0; c < COLOURS; c++)
+            palette[i][c] = colours[c][i];
+    return true;
+}
+
 bool tiff_look(int fd, unsigned page, struct tiff_facts *facts)
 {
     *facts = (struct tiff_facts){0};
@@ -210,7 +223,8 @@ struct rows {
     /* One row of the file, or one row of tiles, as they are stored: channel by channel where apart. */
     unsigned char *band;
     unsigned char *tile;
-    int64_t held; /* the row of tiles that the band holds, or -1 */
+    int64_t held;                 /* the row of tiles that the band holds, or -1 */
+    uint16_t (*palette)[COLOURS]; /* NULL: samples are no indices */
 };
 
 static size_t band_row_bytes(const struct rows *r)
@@ -336,6 +350,13 @@ static void interleave(const struct rows *r, uint32_t y, void *to)
         }
 }
 
+static bool has_same_palette(const struct rows *r)
+{
+    uint16_t palette[PALETTE][COLOURS];
+    return !r->palette ||
+           (copy_palette(r->tiff, palette) && memcmp(palette, r->palette, sizeof palette) == 0);
+}
+
 static bool is_like_first(const struct rows *r)
 {
     uint32_t width = 0, height = 0, tile_width = 0, tile_height = 0;
@@ -350,7 +371,7 @@ static bool is_like_first(const struct rows *r)
            field(tiff, TIFFTAG_BITSPERSAMPLE) == 8 * r->bytes &&
            field(tiff, TIFFTAG_SAMPLEFORMAT) == r->kind &&
            field(tiff, TIFFTAG_PHOTOMETRIC) == r->photometric && r->associated == is_associated(tiff) &&
-           r->apart == (field(tiff, TIFFTAG_PLANARCONFIG) == PLANARCONFIG_SEPARATE);
+           r->apart == (field(tiff, TIFFTAG_PLANARCONFIG) == PLANARCONFIG_SEPARATE) && has_same_palette(r);
 }
 
 static bool go_to_page(struct rows *r, unsigned page)
@@ -415,6 +436,7 @@ static void end_rows(VipsImage *image, struct rows *r)
             TIFFClose(r->planes[i]);
     free(r->band);
     free(r->tile);
+    free(r->palette);
     free(r);
 }
 
@@ -445,11 +467,17 @@ static bool begin_planes(struct rows *r, int fd)
     return open;
 }
 
+static bool begin_palette(struct rows *r)
+{
+    r->palette = mem_new(PALETTE, sizeof *r->palette);
+    return r->palette && copy_palette(r->tiff, r->palette);
+}
+
 static bool begin_rows(struct rows *r, int fd, const struct tiff_facts *facts)
 {
     r->held = -1;
     forget_damage(r);
-    r->tolerant = facts->tolerant;
+    r->tolerant = facts->tolerant && !facts->fine_palette; /* index 0 may be any colour */
     r->samples = facts->samples;
     r->bytes = facts->bits / 8;
     r->format = band_format(facts);
@@ -472,7 +500,7 @@ static bool begin_rows(struct rows *r, int fd, const struct tiff_facts *facts)
     const uint64_t bytes = (uint64_t)band_row_bytes(r) * planes(r) * (r->tile_height ? r->tile_height : 1);
     if (bytes > MAX_BAND_BYTES)
         return vips_error("TIFF", "tiles of more than %d bytes", MAX_BAND_BYTES), false;
-    if (!begin_planes(r, fd))
+    if (!begin_planes(r, fd) || (facts->fine_palette && !begin_palette(r)))
         return false;
     return (r->band = mem_new((size_t)bytes, 1)) != NULL;
 }
@@ -527,6 +555,7 @@ bool tiff_reads(const struct tiff_facts *facts)
     const bool half = format == VIPS_FORMAT_FLOAT && facts->bits == 16;
     const bool apart_from_libvips =
         facts->planes || half || format == VIPS_FORMAT_DOUBLE ||
+        (facts->fine_palette && facts->bits == 8 && facts->samples == 1) ||
         (facts->direct && (facts->associated || facts->tiled_planes || facts->tolerant || facts->many));
     return format != VIPS_FORMAT_NOTSET &&
            (facts->split || (apart_from_libvips && facts->samples >= 1 && facts->samples <= MOST_CHANNELS));
@@ -539,6 +568,34 @@ bool tiff_stays_multiplied(const struct tiff_facts *facts)
         return false;
     return tiff_reads(facts) ? !vips_divide_by_alpha(band_format(facts), NULL, 0, facts->samples)
                              : facts->bits > 16 || strcmp(facts->kind, "unsigned") != 0;
+}
+
+static bool is_gray(uint16_t (*palette)[COLOURS])
+{
+    bool is = true;
+    for (unsigned i = 0; i < PALETTE && is; i++)
+        is = palette[i][0] == palette[i][1] && palette[i][0] == palette[i][2];
+    return is;
+}
+
+/* The colours of an image of indices, which is given away. A palette of grays gives one channel, as libvips
+ * has it. */
+static VipsImage *coloured(VipsImage *indices, uint16_t (*palette)[COLOURS])
+{
+    uint16_t grays[PALETTE];
+    const bool gray = is_gray(palette);
+    for (unsigned i = 0; i < PALETTE; i++)
+        grays[i] = palette[i][0];
+    VipsImage *made = NULL;
+    VipsImage *table =
+        gray ? vips_image_new_from_memory_copy(grays, sizeof grays, PALETTE, 1, 1, VIPS_FORMAT_USHORT)
+             : vips_image_new_from_memory_copy(palette, PALETTE * sizeof *palette, PALETTE, 1, COLOURS,
+                                               VIPS_FORMAT_USHORT);
+    if (table && vips_maplut(indices, &made, table, NULL) != 0)
+        made = NULL;
+    g_clear_object(&table);
+    g_object_unref(indices);
+    return made;
 }
 
 VipsImage *tiff_open_image(int fd, const struct tiff_facts *facts, unsigned first, unsigned count)
@@ -575,7 +632,7 @@ VipsImage *tiff_open_image(int fd, const struct tiff_facts *facts, unsigned firs
     if (vips_image_pipelinev(image, VIPS_DEMAND_STYLE_THINSTRIP, NULL) != 0 ||
         vips_image_generate(image, NULL, generate, NULL, r, NULL) != 0)
         g_clear_object(&image);
-    return image;
+    return image && r->palette ? coloured(image, r->palette) : image;
 }
 
 static bool mark_channels(TIFF *tiff, unsigned colour, unsigned extra, const uint16_t *kinds)
