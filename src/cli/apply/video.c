@@ -183,7 +183,7 @@ static void *decode(void *user)
     hone_status status = HONE_OK;
     struct video_unit *unit = NULL;
     bool more = true;
-    while (more && !status && !guard_is_signalled(NULL)) {
+    while (more && !status) { /* after a signal, too, there may be something to end with */
         status = read_unit(film, &unit, &error);
         more = !status && unit;
         if (more)

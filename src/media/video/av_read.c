@@ -81,25 +81,31 @@ static bool is_even(const struct video_input *input)
     return llabs(taken - av_rescale_q(frames, av_inv_q(rate), stream->time_base)) <= input->step;
 }
 
-/* Where the last frame that is wanted ends: text comes long before that. Unless frames follow each other
- * evenly, nobody knows it until then. */
-static int64_t expected_end(const struct video_input *input)
+/* Where the last frame that is wanted ends, or at least may end: text comes long before that. */
+static int64_t earliest_end(const struct video_input *input)
 {
     const uint64_t last = input->options.last;
-    if (input->end != AV_NOPTS_VALUE || last < input->frames || last > INT32_MAX || !is_even(input))
-        return input->end;
+    const int64_t frame_end = input->last_pts + input->step;
+    if (last < input->frames || last > INT32_MAX || !is_even(input))
+        return frame_end;
     const AVRational frame = av_inv_q(input->stream->avg_frame_rate);
-    return input->last_pts +
-           av_rescale_q((int64_t)(last - input->frames + 1), frame, input->stream->time_base);
+    const int64_t left = (int64_t)(last - input->frames);
+    return frame_end + av_rescale_q(left, frame, input->stream->time_base);
+}
+
+/* Text that may be shown longer than the frames that are wanted. */
+static bool may_be_cut(const struct video_input *input, const AVStream *stream, const AVPacket *packet)
+{
+    return is_text(stream) && av_compare_ts(packet->pts + packet->duration, stream->time_base,
+                                            earliest_end(input), input->stream->time_base) > 0;
 }
 
 /* Text is shown no longer than the frames that are wanted. */
 static void end_text(const struct video_input *input, const AVStream *stream, AVPacket *packet)
 {
-    const int64_t end = is_text(stream) ? expected_end(input) : AV_NOPTS_VALUE;
-    if (end == AV_NOPTS_VALUE)
+    if (input->end == AV_NOPTS_VALUE || !is_text(stream))
         return;
-    const int64_t left = av_rescale_q(end, input->stream->time_base, stream->time_base) - packet->pts;
+    const int64_t left = av_rescale_q(input->end, input->stream->time_base, stream->time_base) - packet->pts;
     if (left > 0 && packet->duration > left)
         packet->duration = left;
 }
@@ -489,16 +495,39 @@ static bool is_ahead(const struct video_input *input, const AVPacket *packet)
     if (!input->options.last || input->end != AV_NOPTS_VALUE || input->done ||
         stream->disposition & AV_DISPOSITION_ATTACHED_PIC || packet->pts == AV_NOPTS_VALUE)
         return false;
-    return av_compare_ts(packet->pts, stream->time_base, input->last_pts + input->step,
+    return may_be_cut(input, stream, packet) ||
+           av_compare_ts(packet->pts, stream->time_base, input->last_pts + input->step,
                          input->stream->time_base) >= 0;
 }
 
-/* In their order; NULL: the next one has to wait longer. */
+/* The first that need not wait, or the end of the list. What has to wait keeps others waiting, as they keep
+ * their order; but text, which waits for seconds, nothing else than text. */
+static size_t find_ready(const struct video_input *input)
+{
+    const struct unit_list *list = &input->waiting;
+    bool text_waits = false;
+    for (size_t i = list->first; i < list->count; i++) {
+        const AVPacket *packet = list->items[i]->packet;
+        const bool is_of_text = is_text(input->format->streams[packet->stream_index]);
+        const bool waits = (is_of_text && text_waits) || is_ahead(input, packet);
+        if (!waits || !is_of_text)
+            return waits ? list->count : i;
+        text_waits = true;
+    }
+    return list->count;
+}
+
+/* NULL: all have to wait longer. Where reading is stopped, the last frame that came is the last one. */
 static struct unit *take_waiting(struct video_input *input)
 {
     struct unit_list *list = &input->waiting;
-    while (list->first < list->count && !is_ahead(input, list->items[list->first]->packet)) {
-        struct unit *unit = list->items[list->first++];
+    if (input->end == AV_NOPTS_VALUE && input->last_pts != AV_NOPTS_VALUE && is_stopped(input))
+        input->end = input->last_pts + input->step;
+    for (size_t i = find_ready(input); i < list->count; i = find_ready(input)) {
+        struct unit *unit = list->items[i];
+        memmove(list->items + list->first + 1, list->items + list->first,
+                (i - list->first) * sizeof *list->items);
+        list->first++;
         input->held_bytes -= (uint64_t)unit->packet->size;
         if (place_packet(input, unit->packet))
             return unit;
@@ -606,12 +635,14 @@ hone_status video_read(struct video_input *input, struct video_unit **unit, hone
         *unit = (struct video_unit *)list->items[list->first++];
         return HONE_OK;
     }
-    if (is_stopped(input))
-        return HONE_OK;
-    hone_status status =
-        memory_watch_check(&input->watch, input->path, input_step(input, unit, error), error);
+    hone_status status = HONE_OK;
+    if (!is_stopped(input))
+        status = memory_watch_check(&input->watch, input->path, input_step(input, unit, error), error);
     if (status)
         video_unit_free(unit);
-    return is_stopped(input) && status == HONE_ERROR_IO ? HONE_OK
-                                                        : status; /* damage is where it was stopped */
+    if (!*unit && is_stopped(input) && (!status || status == HONE_ERROR_IO)) {
+        *unit = (struct video_unit *)take_waiting(input); /* damage is where it was stopped */
+        status = HONE_OK;
+    }
+    return status;
 }

@@ -643,18 +643,40 @@ def test_text_ends_with_the_frames():
             frame.check(shown == wanted, f"{out}: {shown}, not {wanted}")
 
 
-def test_text_of_a_film_with_gaps_is_not_cut():
-    """The file tells a constant rate, and there are two gaps of 2 s: after the first one, the end seems to be at 5 s, and is at 7 s."""
+def test_text_of_uneven_films_ends_with_the_frames():
+    """It is read long before it is known when they end. Text in MP4 does not overlap."""
     with Here() as place:
-        with open(place.path("in.srt"), "w", encoding="utf-8") as file:
-            file.write("1\n00:00:01,000 --> 00:00:09,000\nlong\n\n")
-        ffmpeg("-f", "lavfi", "-i", "testsrc2=size=96x64:rate=10:duration=4,setpts='(N+gte(N,5)*20+gte(N,15)*20)/(10*TB)'", "-i", place.path("in.srt"),
-               "-fps_mode", "passthrough", "-pix_fmt", "yuv420p", "-c:v", "ffv1", "-c:s", "srt", place.path("in.mkv"))
-        rates = probe(place.path("in.mkv"), "-show_streams")["streams"][0]
-        frame.check(rates["avg_frame_rate"] == rates["r_frame_rate"], f"{rates}")
-        place.run("apply", "epsilon threshold=0 radius=1", place.path("in.mkv"), "-o", place.path("out.mkv"), "--frames", "-30")
-        shown = ffmpeg("-i", place.path("out.mkv"), "-map", "0:s", "-f", "srt", "-").decode()
-        frame.check("00:00:01,000 --> 00:00:09,000" in shown, shown)
+        for suffix, codec, sound, lines in ((".mkv", "srt", "flac", ((0.1, 0.6), (0.3, 9), (0.5, 0.9), (1.7, 9))), (".mp4", "mov_text", "aac", ((0.1, 0.6), (0.7, 9)))):
+            with open(place.path("in.srt"), "w", encoding="utf-8") as file:
+                for number, (begin, end) in enumerate(lines):
+                    file.write(f"{number + 1}\n00:00:{begin:06.3f} --> 00:00:{end:06.3f}\n{number}\n\n".replace(".", ","))
+            source, out = place.path("in" + suffix), place.path("out" + suffix)
+            ffmpeg("-f", "lavfi", "-i", "testsrc2=size=96x64:rate=25:duration=2,setpts='(N+gt(mod(N,3),1)/2)/25/TB'", "-i", place.path("in.srt"),
+                   "-f", "lavfi", "-i", "sine=duration=2", "-map", "0", "-map", "1", "-map", "2", "-c:v", "libx264", "-c:s", codec, "-c:a", sound,
+                   "-fps_mode", "passthrough", "-y", source)
+            times = [time for time, _, _ in packets(source, "v:0")]
+            place.run("apply", "box size=3", source, "-o", out, "--frames", "6-25", "--force")
+            got, begin, end = subtitle(out), times[5], times[25]
+            wanted = [(max(a, begin) - begin, min(b, end) - begin, str(n)) for n, (a, b) in enumerate(lines) if a < end]
+            frame.check([word for _, _, word in got] == [word for _, _, word in wanted], f"{suffix}: {got}, not {wanted}")
+            frame.check(np.allclose([g[:2] for g in got], [w[:2] for w in wanted], atol=0.011), f"{suffix}: {got}, not {wanted}")
+            places = [int(packet["pos"]) for packet in probe(out, "-show_packets")["packets"] if packet["codec_type"] == "audio"]
+            frame.check(places == sorted(places) and len(places) > 4, f"{suffix}: {places}")
+
+
+def test_text_of_a_film_with_gaps_ends_with_the_frames():
+    """The file tells a constant rate, and there are two gaps of 2 s: before the first one, the end seems to be at 3 s, and is at 7 s."""
+    with Here() as place:
+        for begin in 100, 999:
+            with open(place.path("in.srt"), "w", encoding="utf-8") as file:
+                file.write(f"1\n00:00:00,{begin} --> 00:00:09,000\nlong\n\n")
+            ffmpeg("-f", "lavfi", "-i", "testsrc2=size=96x64:rate=10:duration=4,setpts='(N+gte(N,5)*20+gte(N,15)*20)/(10*TB)'", "-i",
+                   place.path("in.srt"), "-fps_mode", "passthrough", "-pix_fmt", "yuv420p", "-c:v", "ffv1", "-c:s", "srt", "-y", place.path("in.mkv"))
+            rates = probe(place.path("in.mkv"), "-show_streams")["streams"][0]
+            frame.check(rates["avg_frame_rate"] == rates["r_frame_rate"], f"{rates}")
+            place.run("apply", "epsilon threshold=0 radius=1", place.path("in.mkv"), "-o", place.path("out.mkv"), "--frames", "-30", "--force")
+            shown = ffmpeg("-i", place.path("out.mkv"), "-map", "0:s", "-f", "srt", "-").decode()
+            frame.check(f"00:00:00,{begin} --> 00:00:07,000" in shown, shown)
 
 
 def read_video_sized(path, width, height):
@@ -864,6 +886,30 @@ def test_an_interrupt_completes_the_file():
         frame.check(0 < len(got) <= len(frames), f"{len(got)}")
         check_frames(got, frames[:len(got)], "until the interrupt")
         frame.check(os.listdir(place.folder) == ["out.mkv"], f"{os.listdir(place.folder)}")
+
+
+def test_an_interrupt_ends_text():
+    """Which waited for the end of the frames that are wanted."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    with Here() as place:
+        film_with_text(place, ((0, 59, "long"),), "-c:v", "ffv1")
+        with open(place.path("in.mkv"), "rb") as file:
+            data = file.read()
+        os.remove(place.path("in.mkv"))
+        command = [os.path.join(frame.build(), "hone"), "apply", "epsilon threshold=0 radius=1", "-", "-o", place.path("out.mkv"),
+                   "--codec", "ffv1", "--frames", "-500"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=place.environment) as process:
+            process.stdin.write(data)
+            process.stdin.flush()
+            limit = time.monotonic() + 60
+            while written(place) < 64000 and process.poll() is None and time.monotonic() < limit:
+                time.sleep(0.02)
+            process.send_signal(signal.SIGINT)
+            said = process.stderr.read().decode()
+        frame.check(process.returncode == -signal.SIGINT, f"{process.returncode}: {said}")
+        last = packets(place.path("out.mkv"), "v:0")[-1]
+        (begin, end, text), = subtitle(place.path("out.mkv"))
+        frame.check((begin, text) == (0, "long") and abs(end - last[0] - last[1]) < 0.011, f"{begin} to {end}, frames to {last}")
 
 
 def wait_until(is_so, seconds=60):
