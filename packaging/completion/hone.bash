@@ -68,7 +68,7 @@ _hone_value() {
         *' --clock') words='auto device host' ;;
         *' --alpha') words='auto copy' ;;
         *' --planes') words='luma all' ;;
-        *' --compression') words='none lzw deflate packbits zstd' ;;
+        *' --compression') words='none lzw deflate packbits zstd lossless' ;;
         *' --background') words='black white gray' ;;
         *' --device') words='auto cpu gpu accelerator' ;;
         *' --variant') words=$(_hone_variants) before=${current%"${current##*,}"} current=${current##*,} ;;

@@ -32,7 +32,8 @@ enum {
     ENCODER = 2,  /* needs an encoder that a machine may lack */
     SEQUENCE = 4, /* says where it ends: several may follow each other */
     PAGES = 8,    /* holds several images */
-    APART = 16    /* and they may be of different sizes and kinds */
+    APART = 16,   /* and they may be of different sizes and kinds */
+    LOSSLESS = 32 /* has a quality, or none is lost */
 };
 
 #ifdef HONE_HAVE_VIPS
@@ -58,13 +59,13 @@ static const struct format formats[] = {
      PAGES | APART, BY_VIPS},
     {"JPEG", ".jpg .jpeg .jpe", BITS_8, GRAY | RGB, "8 bits", "no alpha", 65500, LOSSY | SEQUENCE, BY_VIPS},
     {"WebP", ".webp", BITS_8, GRAY | RGB | RGB_ALPHA, "8 bits", "any channels", 16383,
-     LOSSY | SEQUENCE | PAGES, BY_VIPS},
+     LOSSY | LOSSLESS | SEQUENCE | PAGES, BY_VIPS},
     {"GIF", ".gif", BITS_8, GRAY | RGB | RGB_ALPHA, "8 bits", "any channels", 65535, ENCODER | PAGES,
      BY_VIPS},
     {"AVIF", ".avif", BITS_8 | BITS_16, GRAY | RGB | RGB_ALPHA, "8 or 12 bits", "any channels", 16384,
-     LOSSY | ENCODER, BY_VIPS},
+     LOSSY | LOSSLESS | ENCODER, BY_VIPS},
     {"HEIC", ".heic .heif", BITS_8 | BITS_16, GRAY | RGB | RGB_ALPHA, "8, 10 or 12 bits", "any channels",
-     16384, LOSSY | ENCODER, BY_VIPS},
+     16384, LOSSY | LOSSLESS | ENCODER, BY_VIPS},
     {"PAM", ".pam", BITS_8 | BITS_16, ANY_CHANNELS, "8 or 16 bits", "any channels", HONE_MAX_SIDE, SEQUENCE,
      media_write_pnm},
     {"PGM", ".pgm", BITS_8 | BITS_16, GRAY, "8 or 16 bits", "one channel", HONE_MAX_SIDE, SEQUENCE,
@@ -93,6 +94,7 @@ static const struct {
                  {"Analyze", ".img"}, {"VIPS", ".v .vips"}};
 
 const char media_compressions[] = "none|lzw|deflate|packbits|zstd|lossless";
+static const char lossless[] = "lossless";
 
 /* The suffix of a name in small letters, with its dot; "" when there is none or a long one. */
 static void suffix_of(const char *name, char suffix[MAX_SUFFIX + 1])
@@ -148,7 +150,9 @@ bool media_takes(const char *name, enum media_option option)
 bool media_takes_compression(const char *name, const char *word)
 {
     const struct format *format = find_format(name);
-    return format && word && strcmp(format->name, strcmp(word, "lossless") == 0 ? "WebP" : "TIFF") == 0;
+    if (!format || !word)
+        return false;
+    return strcmp(word, lossless) == 0 ? format->traits & LOSSLESS : strcmp(format->name, "TIFF") == 0;
 }
 
 static bool is_read(const char *name, bool hardened);
@@ -320,6 +324,27 @@ static hone_status check_format(const struct format *format, const char *name, c
     return wrong_format(name, why, desc, also, error);
 }
 
+/* Where a result has to come back as it is, which formats with encoders of their own cannot always do. */
+static hone_status check_lossless(const struct format *format, const char *name, const hone_image_desc *desc,
+                                  const struct media_write_options *options, hone_error *error)
+{
+    char why[160];
+    const bool asked = options && options->compression && strcmp(options->compression, lossless) == 0;
+    if (!asked || (format->traits & (LOSSLESS | ENCODER)) != (LOSSLESS | ENCODER))
+        return HONE_OK;
+#ifdef HONE_HAVE_VIPS
+    if (desc->type == HONE_U8 && media_vips_is_lossless(format->suffixes, desc->channels))
+        return HONE_OK;
+#endif
+    if (desc->type == HONE_U8)
+        snprintf(why, sizeof why, "libvips %s writes %s of %s with losses in any case", media_vips_version(),
+                 format->name, channels_in_words[desc->channels]);
+    else
+        snprintf(why, sizeof why, "%s holds %s, so that --compression lossless cannot keep all of %s",
+                 format->name, format->depth, hone_type_name(desc->type));
+    return wrong_format(name, why, desc, "", error);
+}
+
 /* What is left of four channels over a background. */
 static bool flattens(const hone_image_desc *desc, const struct media_info *like,
                      const struct media_write_options *options)
@@ -334,7 +359,10 @@ hone_status media_check_output(const char *name, const hone_image_desc *desc, co
     hone_image_desc stored = *desc;
     if (flattens(desc, like, options))
         stored.channels = 3;
-    return format ? check_format(format, name, &stored, like, error) : HONE_ERROR_USAGE;
+    if (!format)
+        return HONE_ERROR_USAGE;
+    hone_status status = check_format(format, name, &stored, like, error);
+    return status ? status : check_lossless(format, name, &stored, options, error);
 }
 
 /* ---- Alpha over a background ---- */

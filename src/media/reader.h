@@ -135,6 +135,8 @@ extern const struct media_reader media_reader_vips;
 hone_status media_write_vips(const struct media_output *output, hone_error *error);
 /* Whether libvips can encode the format of this suffix here: its encoder may be a package of its own. */
 bool media_vips_encodes(const char *suffixes);
+/* Whether such a format gives so many channels of 8 bits back as they were, where no loss is asked for. */
+bool media_vips_is_lossless(const char *suffixes, unsigned channels);
 const char *vips_running_version(void);
 /* Whether a loader of libvips goes by this suffix (with its dot); one meant for untrusted files, where
  * `hardened`. */

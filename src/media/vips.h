@@ -79,10 +79,14 @@ int vips_set_nclx(int fd, const struct vips_cicp *cicp, bool *is_held);
 
 /* As AVIF or HEIC, after the output's suffix: 16 bits become 12, or in HEIC 10 where the input has no
  * more. */
-bool vips_save_heif(const struct media_output *output, VipsImage *image, VipsTarget *target, int quality);
+bool vips_save_heif(const struct media_output *output, VipsImage *image, VipsTarget *target, int quality,
+                    bool lossless);
 /* Whether that can be done, by encoding a few pixels: that libvips knows the format does not mean that the
  * encoder is there. */
 bool vips_try_heif(bool avif);
+/* Whether so many channels of 8 bits come back from it as they were, by encoding and decoding a few pixels:
+ * libvips 8.14 turns colours into luma and chroma, and rounds these, also where no loss is asked for. */
+bool vips_try_heif_lossless(bool avif, unsigned channels);
 
 /* Whether all pixels of a WebP are stored as they are. */
 bool vips_webp_is_lossless(int fd);

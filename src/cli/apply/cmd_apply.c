@@ -69,10 +69,10 @@ static hone_status compression_is_idle(const char *name, const char *word, hone_
 {
     if (strcmp(word, "lossless") != 0)
         return error_usage(error, "--compression %s means nothing to '%s': it is for TIFF%s", word, name,
-                           media_takes_compression(name, "lossless") ? "; WebP takes lossless" : "");
+                           media_takes_compression(name, "lossless") ? ", and it takes lossless" : "");
     return error_usage(error,
-                       "--compression lossless means nothing to '%s': it is for WebP; PNG, TIFF and PNM are "
-                       "lossless anyway, JPEG, GIF, AVIF and HEIC never",
+                       "--compression lossless means nothing to '%s': it is for WebP, AVIF and HEIC; PNG, "
+                       "TIFF and PNM are lossless anyway, JPEG and GIF never",
                        name);
 }
 
@@ -410,7 +410,8 @@ const struct command command_apply = {
         "  --raw FORMAT:WxH@RATE  input is frames without a container, in ffmpeg's terms:\n"
         "                       nv12:1920x1080@25; outputs named .yuv, .rgb or .raw are such frames\n"
         "  --compression WORD   of TIFF: none, lzw, deflate, packbits or zstd (default: that of a TIFF\n"
-        "                       input if it is one of these, else none); of WebP: lossless\n"
+        "                       input if it is one of these, else none); of WebP, AVIF\n"
+        "                       and HEIC: lossless\n"
         "  --background COLOUR  blend images with alpha over #rrggbb, black, white or gray\n"
         "  --alpha auto|copy    auto (default): averages weight colours by alpha, and alpha is filtered\n"
         "                       like them; copy (the default with --variant or --config): alpha is\n"

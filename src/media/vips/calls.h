@@ -36,6 +36,7 @@
     X(vips_foreign_tiff_compression_get_type) \
     X(vips_format_sizeof_unsafe) \
     X(vips_gifsave_target) \
+    X(vips_heifsave_buffer) \
     X(vips_heifsave_target) \
     X(vips_icc_transform) \
     X(vips_image_generate) \
@@ -50,6 +51,7 @@
     X(vips_image_init_fields) \
     X(vips_image_map) \
     X(vips_image_new) \
+    X(vips_image_new_from_buffer) \
     X(vips_image_new_from_file) \
     X(vips_image_new_from_memory) \
     X(vips_image_new_from_memory_copy) \
@@ -63,6 +65,7 @@
     X(vips_image_set_double) \
     X(vips_image_set_int) \
     X(vips_image_set_string) \
+    X(vips_image_write_to_memory) \
     X(vips_init) \
     X(vips_interpretation_get_type) \
     X(vips_jpegsave_target) \
@@ -180,6 +183,7 @@ const struct vips_calls *vips_calls(void);
 #define vips_foreign_tiff_compression_get_type (vips_calls()->vips_foreign_tiff_compression_get_type)
 #define vips_format_sizeof_unsafe (vips_calls()->vips_format_sizeof_unsafe)
 #define vips_gifsave_target (vips_calls()->vips_gifsave_target)
+#define vips_heifsave_buffer (vips_calls()->vips_heifsave_buffer)
 #define vips_heifsave_target (vips_calls()->vips_heifsave_target)
 #define vips_icc_transform (vips_calls()->vips_icc_transform)
 #define vips_image_generate (vips_calls()->vips_image_generate)
@@ -194,6 +198,7 @@ const struct vips_calls *vips_calls(void);
 #define vips_image_init_fields (vips_calls()->vips_image_init_fields)
 #define vips_image_map (vips_calls()->vips_image_map)
 #define vips_image_new (vips_calls()->vips_image_new)
+#define vips_image_new_from_buffer (vips_calls()->vips_image_new_from_buffer)
 #define vips_image_new_from_file (vips_calls()->vips_image_new_from_file)
 #define vips_image_new_from_memory (vips_calls()->vips_image_new_from_memory)
 #define vips_image_new_from_memory_copy (vips_calls()->vips_image_new_from_memory_copy)
@@ -207,6 +212,7 @@ const struct vips_calls *vips_calls(void);
 #define vips_image_set_double (vips_calls()->vips_image_set_double)
 #define vips_image_set_int (vips_calls()->vips_image_set_int)
 #define vips_image_set_string (vips_calls()->vips_image_set_string)
+#define vips_image_write_to_memory (vips_calls()->vips_image_write_to_memory)
 #define vips_init (vips_calls()->vips_init)
 #define vips_interpretation_get_type (vips_calls()->vips_interpretation_get_type)
 #define vips_jpegsave_target (vips_calls()->vips_jpegsave_target)

@@ -33,17 +33,27 @@ static VipsImage *rounded(VipsImage *image, unsigned bits, uint16_t *levels)
     return made;
 }
 
+enum { LOSSLESS = 100 }; /* a quality that the encoder of AV1 takes for that; others want it said */
+
+static VipsForeignHeifCompression coding(bool avif)
+{
+    return avif ? VIPS_FOREIGN_HEIF_COMPRESSION_AV1 : VIPS_FOREIGN_HEIF_COMPRESSION_HEVC;
+}
+
 static bool save(VipsImage *image, VipsTarget *target, int quality, unsigned bits, bool avif)
 {
     return vips_heifsave_target(image, target, "Q", quality, "bitdepth", (int)bits, "compression",
-                                avif ? VIPS_FOREIGN_HEIF_COMPRESSION_AV1 : VIPS_FOREIGN_HEIF_COMPRESSION_HEVC,
-                                NULL) == 0;
+                                coding(avif), NULL) == 0;
 }
 
-bool vips_save_heif(const struct media_output *output, VipsImage *image, VipsTarget *target, int quality)
+bool vips_save_heif(const struct media_output *output, VipsImage *image, VipsTarget *target, int quality,
+                    bool lossless)
 {
     const bool avif = output->suffix[1] == 'a';
     const unsigned bits = bits_for(output, avif);
+    if (lossless)
+        return vips_heifsave_target(image, target, "Q", LOSSLESS, "lossless", TRUE, "bitdepth", (int)bits,
+                                    "compression", coding(avif), NULL) == 0;
     if (bits == 8)
         return save(image, target, quality, bits, avif);
     uint16_t *levels = mem_new(LEVELS, sizeof *levels);
@@ -52,6 +62,58 @@ bool vips_save_heif(const struct media_output *output, VipsImage *image, VipsTar
     g_clear_object(&fitting);
     free(levels);
     return ok;
+}
+
+enum { TRY_SIDE = 16 };
+
+/* Samples of all levels, `channels` of them to a pixel, as an image of that many. */
+static VipsImage *sample_image(unsigned char *samples, unsigned channels)
+{
+    const int bytes = TRY_SIDE * TRY_SIDE * (int)channels;
+    VipsImage *made = NULL, *image;
+    uint32_t random = 1;
+    for (int i = 0; i < bytes; i++) {
+        random = random * 1664525 + 1013904223;
+        samples[i] = (unsigned char)(random >> 24);
+    }
+    image = vips_image_new_from_memory(samples, (size_t)bytes, TRY_SIDE, TRY_SIDE, (int)channels,
+                                       VIPS_FORMAT_UCHAR);
+    if (image && vips_copy(image, &made, "interpretation",
+                           channels < 3 ? VIPS_INTERPRETATION_B_W : VIPS_INTERPRETATION_sRGB, NULL) != 0)
+        made = NULL;
+    g_clear_object(&image);
+    return made;
+}
+
+/* Gray comes back as three channels. */
+static bool are_same(const unsigned char *samples, unsigned channels, const unsigned char *back,
+                     unsigned back_channels)
+{
+    bool same = back_channels == channels || (channels == 1 && back_channels == 3);
+    for (unsigned i = 0; i < TRY_SIDE * TRY_SIDE * back_channels && same; i++)
+        same = back[i] == samples[i / back_channels * channels + i % back_channels % channels];
+    return same;
+}
+
+bool vips_try_heif_lossless(bool avif, unsigned channels)
+{
+    unsigned char samples[TRY_SIDE * TRY_SIDE * 4];
+    VipsImage *image = sample_image(samples, channels), *read = NULL;
+    void *file = NULL, *back = NULL;
+    size_t size = 0;
+    if (image && vips_heifsave_buffer(image, &file, &size, "Q", LOSSLESS, "lossless", TRUE, "compression",
+                                      coding(avif), NULL) == 0)
+        read = vips_image_new_from_buffer(file, size, "", NULL);
+    if (read)
+        back = vips_image_write_to_memory(read, &size);
+    const bool same = back && size == (size_t)TRY_SIDE * TRY_SIDE * (size_t)read->Bands &&
+                      are_same(samples, channels, back, (unsigned)read->Bands);
+    g_clear_object(&image);
+    g_clear_object(&read);
+    g_free(file);
+    g_free(back);
+    vips_error_clear();
+    return same;
 }
 
 bool vips_try_heif(bool avif)

@@ -411,7 +411,7 @@ static bool save(const struct media_output *output, VipsImage *image, VipsTarget
         return save_webp(output, image, target);
     case 'a':
     case 'h':
-        return vips_save_heif(output, image, target, quality);
+        return vips_save_heif(output, image, target, quality, compression_asked(output) != NULL);
     default:
         return vips_jpegsave_target(image, target, "Q", quality, NULL) == 0;
     }
@@ -432,6 +432,22 @@ bool media_vips_encodes(const char *suffixes)
     const bool encodes = known[avif] == 2;
     pthread_mutex_unlock(&lock);
     return encodes;
+}
+
+bool media_vips_is_lossless(const char *suffixes, unsigned channels)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static int known[2][5]; /* as above, for so many channels */
+    const bool avif = suffixes[1] == 'a';
+    if (vips_begin(NULL))
+        return false;
+    pthread_mutex_lock(&lock);
+    int *own = &known[avif][channels];
+    if (!*own)
+        *own = 1 + vips_try_heif_lossless(avif, channels);
+    const bool is = *own == 2;
+    pthread_mutex_unlock(&lock);
+    return is;
 }
 
 /* One thread is enough to ask for rows, and libvips, which has one number for all images, holds rows for

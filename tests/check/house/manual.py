@@ -143,6 +143,10 @@ def test_completion_offers_filters_and_parameters():
 def test_completion_offers_values_of_options():
     frame.check(complete("hone", "tune", "--format", "") == {"u8", "u16", "s16", "f32"}, "types of tune")
     frame.check(complete("hone", "apply", "sobel", "--planes", "") == {"luma", "all"}, "planes of videos")
+    listed = subprocess.run([os.path.join(frame.build(), "hone"), "apply", "box", "a.png", "-o", "b.tif", "--compression", "?"], capture_output=True,
+                            text=True, check=False, env=ENVIRONMENT).stderr
+    words = set(re.search(r"is ([a-z|]+)", listed)[1].split("|"))
+    frame.check(complete("hone", "apply", "box", "--compression", "") == words, f"compressions: {listed}")
     experiments = set(re.findall(r"^   ([a-z-]+) ", hone("bench"), re.M))
     frame.check(complete("hone", "bench", "experiments", "svm", "") == experiments and "svm" in experiments, "experiments")
     frame.check(complete("hone", "apply", "'box size=3'", "--tune", "o") == {"off"}, "--tune")

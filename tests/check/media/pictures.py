@@ -710,7 +710,7 @@ def test_a_lossless_webp_stays_lossless():
                 frame.check((cv2.imread(place.path("out.webp")) == cv2.imread(place.path(name))).all(), "samples differ")
 
 
-def test_lossless_is_for_webp():
+def test_lossless_is_for_some():
     """In a folder each output heeds what is meant for it; what none heeds is an error."""
     image = np.random.default_rng(3).integers(0, 256, (40, 60, 3), np.uint8)
     with Place() as place:
@@ -723,11 +723,36 @@ def test_lossless_is_for_webp():
         with Image.open(place.path("out", "c.tif")) as kept:
             frame.check(kept.info["compression"] == "tiff_lzw", kept.info["compression"])
         for source, out, options, message in (("a.webp", "x.webp", ("--compression", "lossless", "--quality", "80"), "leave one of both out"),
-                                              ("a.webp", "x.webp", ("--compression", "lzw"), "it is for TIFF; WebP takes lossless"),
+                                              ("a.webp", "x.webp", ("--compression", "lzw"), "it is for TIFF, and it takes lossless"),
                                               ("a.webp", "x.png", ("--compression", "lossless"), "PNG, TIFF and PNM are lossless anyway"),
                                               ("b.jpg", "x.tif", ("--compression", "lossless"), "PNG, TIFF and PNM are lossless anyway")):
             said = place.run("apply", "box", place.path("in", source), "-o", place.path(out), *options, status=2).stderr
             frame.check(message in said, said)
+
+
+def test_avif_and_heic_are_lossless_or_refused():
+    """Gray always is, and colours with libvips 8.16: as FFmpeg reads the one and ImageMagick the other."""
+    random_samples = np.random.default_rng(8)
+    with Place() as place:
+        for channels in 1, 3, 4:
+            image = random_samples.integers(1, 256, (40, 60, channels), np.uint8)  # of alpha 0 no filter keeps colours
+            frame.check(cv2.imwrite(place.path("in.png"), image), "in.png")
+            for name, read in (("out.avif", ("ffmpeg", "-v", "error", "-y", "-i")), ("out.heic", ("convert",))):
+                result = place.any("apply", "box size=1", place.path("in.png"), "-o", place.path(name), "--compression", "lossless", "--force")
+                if result.returncode == 2 and channels > 1:
+                    frame.check("with losses in any case: write a .png or .tif" in result.stderr, result.stderr)
+                    continue
+                frame.check(result.returncode == 0, result.stderr)
+                subprocess.run([*read, place.path(name), place.path("back.png")], check=True, timeout=60)
+                back = np.atleast_3d(cv2.imread(place.path("back.png"), cv2.IMREAD_UNCHANGED))
+                of_both = min(channels, back.shape[2], 3)  # FFmpeg leaves alpha out
+                frame.check((back[..., :of_both] == image[..., :of_both]).all(), f"{name}, {channels}: {back[0, 0]} instead of {image[0, 0]}")
+                place.run("apply", "box size=1", place.path(name), "-o", place.path("own.png"), "--force")
+                own = np.atleast_3d(cv2.imread(place.path("own.png"), cv2.IMREAD_UNCHANGED))
+                frame.check((own[..., :channels] == image).all(), f"{name}, {channels}: as hone reads it")
+        frame.check(cv2.imwrite(place.path("in.png"), image.astype("u2") * 257), "in.png")
+        said = place.run("apply", "box", place.path("in.png"), "-o", place.path("out.avif"), "--compression", "lossless", "--force", status=2).stderr
+        frame.check("8 or 12 bits, so that --compression lossless cannot keep all of u16" in said, said)
 
 
 def test_what_comes_before_damage_is_taken_with_a_warning():
