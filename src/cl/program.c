@@ -89,14 +89,15 @@ static hone_status build_source(struct program **out, struct hone_device *device
     return status ? status : settle(out, build(*out, options, error));
 }
 
-static bool is_pocl_3(const struct hone_device *device)
+static long pocl_version(const struct hone_device *device)
 {
-    return device_is_pocl(device) && text_starts(device->info.driver_version, "3.");
+    return device_is_pocl(device) ? strtol(device->info.driver_version, NULL, 10) : 0;
 }
 
-/* Keeps clang from writing "1 error generated." to stderr: the log has all that can be said. PoCL 3 refuses
+/* Keeps clang from writing "1 error generated." to stderr: the log has all that can be said. PoCL refuses
  * options that it does not know, but looks no further than the tab. */
 static const char quiet[] = "\t-fno-caret-diagnostics";
+enum { WITH_HEADER = 3, FIRST_QUIET = 3, LAST_QUIET = 6 }; /* versions of which that is known */
 
 /* Whether the driver reads all built-in functions from a header that can be left out: PoCL 3 does, for OpenCL
  * C 1.2, which is its default. */
@@ -126,9 +127,10 @@ hone_status program_from_driver(struct program **out, struct hone_device *device
                                 const char *options, hone_error *error)
 {
     struct text more = {0};
-    if (!is_pocl_3(device))
+    const long pocl = pocl_version(device);
+    if (pocl < FIRST_QUIET || pocl > LAST_QUIET)
         return build_source(out, device, &source, 1, options, error);
-    if (reads_header(options) && build_declared(out, device, source, options))
+    if (pocl == WITH_HEADER && reads_header(options) && build_declared(out, device, source, options))
         return HONE_OK;
     text_add(&more, "%s -DHONE_QUIET%s", options, quiet);
     hone_status status = more.failed ? error_memory(error, "build options")
