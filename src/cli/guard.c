@@ -7,6 +7,7 @@
 #include "base/starved.h"
 #include "cli/cli.h"
 #include "cli/survive.h"
+#include "media/media.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -194,11 +195,13 @@ static struct guard_watch *find_late(void)
 }
 
 /* What this thread, which sleeps for a moment only, has missed beyond that, the others have missed too: the
- * process was stopped, or the machine slept. */
+ * process was stopped, or the machine slept. This process and its decoders wait for each other: what both
+ * missed adds up. */
 static void sample(void)
 {
     const uint64_t now = clock_ns(), span = now - guard.sampled, most = SAMPLE_NS + 2 * CHECK_MS * 1000000ull;
-    const uint64_t waited = starved_since(&guard.starved, STARVED_OWN, now);
+    const uint64_t both = starved_since(&guard.starved, STARVED_OWN, now) + media_starved(now);
+    const uint64_t waited = both < span ? both : span;
     const uint64_t missed = guard.sampled && span > most ? span - most : 0;
     guard.uncounted += waited > missed ? waited : missed;
     guard.sampled = now;
@@ -236,6 +239,9 @@ static void *stand_guard(void *unused)
                             {.fd = guard.stop_fd, .events = POLLIN}};
     struct signalfd_siginfo info;
     (void)unused;
+    pthread_mutex_lock(&guard.lock);
+    sample();
+    pthread_mutex_unlock(&guard.lock);
     for (;;) {
         poll(fds, 2, CHECK_MS);
         if (fds[0].revents & POLLIN && read(guard.signal_fd, &info, sizeof info) == sizeof info)

@@ -36,6 +36,12 @@ bool media_give_up(void *user, uint64_t thread)
     return false;
 }
 
+uint64_t media_starved(uint64_t now)
+{
+    (void)now;
+    return 0;
+}
+
 bool decoder_ready(void)
 {
     return false;

@@ -68,6 +68,9 @@ void media_decoders_end(void);
 /* Ends the decoder that a thread (pthread_self) waits for in media_open or media_load, which fails there;
  * false if it waits for none. Threads: any. The first argument is not used. */
 bool media_give_up(void *user, uint64_t thread);
+/* How long, since the last call, a decoder that is at work waited for a processor, in ns: the longest of
+ * them. `now` is clock_ns(). Threads: one at a time. */
+uint64_t media_starved(uint64_t now);
 
 /* What media_load will deliver. */
 struct media_info {

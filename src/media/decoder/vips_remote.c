@@ -5,13 +5,16 @@
 #include "media/video/video.h"
 #include "media/vips.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/starved.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -31,6 +34,7 @@ struct decoder {
     bool dead, given_up; /* the latter under the lock */
     pthread_t user;      /* the thread that waits for it, while `waits` */
     bool waits;
+    struct starved starved; /* under the lock */
     struct message message; /* the last one that came, or is going */
     struct decoder *next;   /* of those at work, or of the idle */
 };
@@ -94,6 +98,7 @@ static void destroy(struct decoder *d)
     drop_ring(d);
     if (d->socket >= 0)
         close(d->socket);
+    starved_finish(&d->starved);
     free(d);
 }
 
@@ -163,6 +168,26 @@ static struct decoder *new_decoder(const struct media_input *input, bool video, 
     return NULL;
 }
 
+/* Under the lock. */
+static uint64_t starved(struct decoder *d, uint64_t now)
+{
+    char folder[32];
+    snprintf(folder, sizeof folder, "/proc/%ld/task", (long)d->pid);
+    return starved_since(&d->starved, folder, now);
+}
+
+uint64_t media_starved(uint64_t now)
+{
+    uint64_t most = 0;
+    pthread_mutex_lock(&all.lock);
+    for (struct decoder *d = all.busy; d; d = d->next) {
+        const uint64_t waited = starved(d, now);
+        most = waited > most ? waited : most;
+    }
+    pthread_mutex_unlock(&all.lock);
+    return most;
+}
+
 /* One for a video is never an idle one, and ends with it. */
 static struct decoder *take_decoder(const struct media_input *input, bool video, hone_error *error)
 {
@@ -173,6 +198,7 @@ static struct decoder *take_decoder(const struct media_input *input, bool video,
         return NULL;
     pthread_mutex_lock(&all.lock);
     d->given_up = d->waits = false;
+    starved(d, clock_ns());
     d->next = all.busy;
     all.busy = d;
     pthread_mutex_unlock(&all.lock);

@@ -251,6 +251,22 @@ def test_a_decoder_that_takes_too_long_fails_its_file_alone():
         frame.check("b.png" in said and "processor time" in said and "2 written, 1 failed" in said, said)
 
 
+def test_a_decoder_that_gets_no_processor_is_waited_for():
+    """It has a fifteenth of one, so that its 0.3 seconds of processor time take longer than hone waits for an answer."""
+    with Place() as place:
+        name, processor = write(place, "in.png", png(30000, 30000, 0, 1)), {min(os.sched_getaffinity(0))}
+        first = write(place, "first.pgm", b"P5\n4 4\n255\n" + bytes(16))
+        place.run("apply", "box", first, "-o", place.path("compiled.pgm"))
+        with subprocess.Popen([sys.executable, "-c", f"import os\nos.sched_setaffinity(0, {processor})\nwhile True: pass"]) as other:
+            try:
+                result = subprocess.run([os.path.join(frame.build(), "hone"), "apply", "box", name, "-o", place.path("out.png"), "--timeout", "0.3"],
+                                        capture_output=True, text=True, check=False, env=place.environment,
+                                        preexec_fn=lambda: (os.sched_setaffinity(0, processor), os.nice(12)))
+            finally:
+                other.kill()
+        frame.check(result.returncode == 3 and "processor time" in result.stderr, f"{result.returncode}: {result.stderr}")
+
+
 def test_a_decoder_that_takes_too_much_memory_fails_its_file_alone():
     with Place() as place:
         os.mkdir(place.path("all"))
