@@ -353,14 +353,21 @@ static bool sync_folder(const char *file)
     return ok;
 }
 
+/* Of the file that is replaced. Only root gives files away; others may give them to a group of theirs. */
+static bool take_rights(int fd, const struct stat *old)
+{
+    const bool same = fchown(fd, old->st_uid, old->st_gid) == 0 || fchown(fd, (uid_t)-1, old->st_gid) == 0;
+    return fchmod(fd, old->st_mode & (same ? 07777 : 0777)) == 0;
+}
+
 /* Writers that go by name may have replaced the file: the one that is there now counts. Network file systems
  * tell of failed writes when it is closed. */
-static bool complete_file(const char *path, const mode_t *mode, bool durable)
+static bool complete_file(const char *path, const struct stat *old, bool durable)
 {
     int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return false;
-    bool ok = (!mode || fchmod(fd, *mode & 07777) == 0) && (!durable || fsync(fd) == 0);
+    bool ok = (!old || take_rights(fd, old)) && (!durable || fsync(fd) == 0);
     int saved = errno;
     ok = close(fd) == 0 && ok;
     errno = saved;
@@ -370,9 +377,9 @@ static bool complete_file(const char *path, const mode_t *mode, bool durable)
 hone_status file_output_commit(struct file_output *output, bool durable, hone_error *error)
 {
     struct stat old = {0};
-    bool keep_mode = lstat(output->target, &old) == 0 && S_ISREG(old.st_mode);
+    const bool replaces = lstat(output->target, &old) == 0 && S_ISREG(old.st_mode);
     hone_status status = HONE_OK;
-    if (!complete_file(output->temporary, keep_mode ? &old.st_mode : NULL, durable))
+    if (!complete_file(output->temporary, replaces ? &old : NULL, durable))
         status = io_error(error, "cannot write", output->target);
     else if (rename(output->temporary, output->target) != 0)
         status = io_error(error, "cannot put in place", output->target);

@@ -46,10 +46,11 @@ ssize_t file_read_at(int fd, void *bytes, size_t count, off_t offset);
  *
  * begin() creates an empty temporary file in the target's folder, readable under `temporary`; the caller
  * fills it (by name or through `fd`); commit() gives it the old target's permissions (0666 less the umask for
- * a new one) and renames it. However the process ends, the target is whole or as before; where `durable`,
- * after a power cut, too: the file is synced before it gets its name, and the folder afterwards. A symbolic
- * link in the target's place is replaced, never followed. abort() removes the temporary file and is a no-op
- * after commit, so it can stand in every exit path.
+ * a new one), and its owner and group as far as this process may, and renames it. However the process ends,
+ * the target is whole or as before; where `durable`, after a power cut, too: the file is synced before it
+ * gets its name, and the folder afterwards. A symbolic link in the target's place is replaced, never
+ * followed. abort() removes the temporary file and is a no-op after commit, so it can stand in every exit
+ * path.
  */
 struct file_output {
     char target[PATH_MAX], temporary[PATH_MAX];

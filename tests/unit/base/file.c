@@ -128,6 +128,21 @@ TEST(permissions)
     CHECK_EQ(mode_of(old), 0604);
 }
 
+TEST(owner_and_group)
+{
+    const char *old = support_path(support_folder(), "old");
+    struct stat info = {0};
+    hone_error error;
+    const bool may = geteuid() == 0; /* others keep what is theirs */
+    const uid_t user = may ? 65534 : geteuid();
+    const gid_t group = may ? 65533 : getegid();
+    support_write(old, "y", 1);
+    REQUIRE(chown(old, user, group) == 0 && chmod(old, 0640) == 0);
+    CHECK_STATUS(file_write(old, "z", 1, &error), HONE_OK);
+    CHECK(stat(old, &info) == 0 && info.st_uid == user && info.st_gid == group);
+    CHECK_EQ(mode_of(old), 0640);
+}
+
 TEST(a_link_is_replaced_not_followed)
 {
     const char *folder = support_folder(), *victim = support_path(folder, "victim"),
