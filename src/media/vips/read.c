@@ -20,13 +20,21 @@ static bool claims(const uint8_t *head, size_t count)
     return count > 0;
 }
 
+/* With libspng, libvips looks at the checksums of a PNG where errors are to fail; up to 8.15, where they are
+ * not, and cut files are. With libpng it does in both cases. */
+static VipsFailOn png_level(void)
+{
+    int major = 0, minor = 0;
+    const bool known = sscanf(vips_version_string(), "%d.%d", &major, &minor) == 2;
+    return known && major == 8 && minor < 16 ? VIPS_FAIL_ON_TRUNCATED : VIPS_FAIL_ON_ERROR;
+}
+
 /* libjpeg reports corrupt data as warnings; other decoders warn of harmless things and report damage as
- * errors. libvips says nothing of damage in a PNG that it goes on after: damage is found first. With libspng
- * it looks at checksums at this level alone. */
+ * errors. libvips says nothing of damage in a PNG that it goes on after: damage is found first. */
 static VipsFailOn fail_level(const struct media_input *input, const char *loader)
 {
     if (strstr(loader, "Png"))
-        return VIPS_FAIL_ON_TRUNCATED;
+        return png_level();
     if (input->options.accept_damaged)
         return VIPS_FAIL_ON_NONE;
     return strstr(loader, "Jpeg") ? VIPS_FAIL_ON_WARNING : VIPS_FAIL_ON_ERROR;

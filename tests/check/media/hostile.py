@@ -209,6 +209,17 @@ def test_a_policy_binds_options():
         refused(place, "in.pgm", "others may write to it")
 
 
+def test_flipped_bits_in_a_png_are_noticed():
+    """In its pixels, which have a checksum: most give other pixels that look well."""
+    with Place() as place:
+        whole = png(640, 480, 2)
+        pixels = range(whole.index(b"IDAT") + 4, len(whole) - 12)
+        for at in pixels[::max(1, len(pixels) // 24)]:
+            name = write(place, "flipped.png", whole[:at] + bytes([whole[at] ^ 4]) + whole[at + 1:])
+            said = place.run("compare", name, name, status=3).stderr
+            frame.check("flipped.png" in said, f"byte {at}: {said}")
+
+
 def test_formats_that_take_trust_are_marked():
     with Place() as place:
         marked = {line[:10].strip() for line in place.run("formats").stdout.splitlines() if " trust " in line}
