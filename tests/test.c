@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
+#include <dlfcn.h>
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -233,11 +234,20 @@ static bool read_options(struct options *options, int argc, char **argv)
     return true;
 }
 
+/* glibc keeps the last error of a loader where LeakSanitizer does not look (use_tls=0), until it is asked for
+ * twice. */
+static void forget_loading(void)
+{
+    while (dlerror())
+        ;
+}
+
 int main(int argc, char **argv)
 {
     struct options options;
     bool all_passed = true;
     size_t matched = 0;
+    atexit(forget_loading);
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (!read_options(&options, argc, argv))
         return 2;
