@@ -547,6 +547,8 @@ NOT_REACHED = {
     "memory_fill": "reached as soon as a variant clears its scratch memory",
     "vendor_describe": "the compiler's copy of a call for the case that the one before it fails",
 }
+# Of whose calls newer compilers make copies for cases that the scenes have not: one of each call is reached.
+COPIED = ("hone_event_durations", "lanes_finish")
 
 
 def test_every_place_is_reached():
@@ -563,7 +565,8 @@ def test_every_place_is_reached():
                      if (call, offset) not in reached})
     frame.check(len(places) > 80, f"only {len(places)} places were found")
     print(f"# {len(places)} places, {len(missed)} not reached: {missed}")
-    unknown = [item for item in missed if item[0] not in NOT_REACHED]
+    some = {(function.split(".")[0], call) for (call, offset), function in places.items() if (call, offset) in reached}
+    unknown = [item for item in missed if item[0] not in NOT_REACHED and not (item[0] in COPIED and item in some)]
     frame.check(not unknown, f"not reached by any scene: {unknown}")
 
 
