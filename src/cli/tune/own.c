@@ -253,6 +253,19 @@ static int tune(struct kernel_run *run, struct worker *worker)
     return interrupted ? EXIT_INTERRUPTED : EXIT_DONE;
 }
 
+/* A name that is mistyped, perhaps. */
+static void warn_of_unused(const struct kernel_run *run)
+{
+    const char *source = text_view(&run->source);
+    for (int i = 0; i < run->spec->parameter_count && !own_source_includes(source); i++)
+        if (!own_source_mentions(source, run->spec->parameters[i].name) && !own_spec_mentions(run->spec, i))
+            cli_warn(
+                &run->common,
+                "neither the kernel nor an expression mentions the parameter %s, so that its values are all "
+                "the same",
+                run->spec->parameters[i].name);
+}
+
 static int run_all(struct kernel_run *run)
 {
     hone_error error = {0};
@@ -266,6 +279,7 @@ static int run_all(struct kernel_run *run)
     cli_note(&run->common, "tuning '%s' on %s (%s, driver %s)", run->spec->kernel, worker.device_record.name,
              worker.device_record.platform, worker.device_record.driver);
     tune_warn_of_clock(&worker, &run->common, false);
+    warn_of_unused(run);
     tune_signals_begin(run->common.quiet);
     run->start = clock_ns();
     int result = tune(run, &worker);

@@ -92,6 +92,22 @@ def example(place, name, *arguments):
     return report, t4
 
 
+COPY = "kernel void copy(global const float *in, global float *out) { out[get_global_id(0)] = in[get_global_id(0)]; }"
+
+
+def test_parameters_that_nothing_uses_are_told():
+    """Not those that an expression, the compiler's options, or perhaps an included file has."""
+    with Place() as place:
+        place.write("none.h", "")
+        for source, more, told in ((COPY, (), True), (COPY + " // TILES", (), True), (COPY, ("--restrict", "TILES>0"), False),
+                                   (COPY, ("--local", "TILES"), False), (COPY, ("--options", "-DSIZE=TILES"), False),
+                                   ('#include "none.h"\n' + COPY, (), False)):
+            place.write("copy.cl", source)
+            said = place.run("--kernel-file", "copy.cl", "--param", "TILES=1,2", "--global", "64", "--arg", "random:f32:64", "--arg", "out:f32:64",
+                             "--evaluations", "1", *more)[1]
+            frame.check(("mentions the parameter TILES" in said) == told, f"{source[:20]} {more}: {said}")
+
+
 def test_example_stencil():
     with Place() as place:
         example(place, "stencil.cl", "--define", "W=61", "--define", "H=37")

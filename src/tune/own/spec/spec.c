@@ -156,9 +156,11 @@ static hone_status check_sizes(const struct own_spec *spec, hone_error *error)
     return HONE_OK;
 }
 
+/* Values that are no numbers may not stand in expressions. */
 static hone_status check_formula(const struct own_spec *spec, const char *what, const struct formula *formula,
-                                 hone_error *error)
+                                 void *unused, hone_error *error)
 {
+    (void)unused;
     for (int i = 0; formula && i < spec->parameter_count; i++)
         if (own_has_words(spec, i) && expr_mentions(&formula->expr, spec->parameters[i].name))
             return error_usage(
@@ -169,31 +171,58 @@ static hone_status check_formula(const struct own_spec *spec, const char *what, 
     return HONE_OK;
 }
 
-static hone_status check_argument(const struct own_spec *spec, const struct own_argument *a,
-                                  hone_error *error)
+typedef hone_status (*formula_visit)(const struct own_spec *spec, const char *what,
+                                     const struct formula *formula, void *user, hone_error *error);
+
+static hone_status visit_argument(const struct own_spec *spec, const struct own_argument *a,
+                                  formula_visit visit, void *user, hone_error *error)
 {
     hone_status status = HONE_OK;
     for (int i = 0; i < 3 && !status; i++)
-        status = check_formula(spec, "arg", a->sizes[i], error);
+        status = visit(spec, "arg", a->sizes[i], user, error);
     for (int i = 0; i < OWN_MAX_LANES && !status; i++)
-        status = check_formula(spec, "arg", a->values[i], error);
+        status = visit(spec, "arg", a->values[i], user, error);
     return status;
 }
 
-/* Values that are no numbers may not stand in expressions. */
-static hone_status check_words(const struct own_spec *spec, hone_error *error)
+/* All expressions, NULL among them, until one gives an error. */
+static hone_status visit_formulas(const struct own_spec *spec, formula_visit visit, void *user,
+                                  hone_error *error)
 {
-    hone_status status = check_formula(spec, "bytes", spec->bytes, error);
-    THEN(status, check_formula(spec, "flops", spec->flops, error));
+    hone_status status = visit(spec, "bytes", spec->bytes, user, error);
+    THEN(status, visit(spec, "flops", spec->flops, user, error));
     for (int i = 0; i < spec->rule_count && !status; i++)
-        status = check_formula(spec, "restrict", spec->rules[i], error);
+        status = visit(spec, "restrict", spec->rules[i], user, error);
     for (int i = 0; i < 3 && !status; i++)
-        status = check_formula(spec, "global", spec->global[i], error);
+        status = visit(spec, "global", spec->global[i], user, error);
     for (int i = 0; i < 3 && !status; i++)
-        status = check_formula(spec, "local", spec->local[i], error);
+        status = visit(spec, "local", spec->local[i], user, error);
     for (int i = 0; i < spec->argument_count && !status; i++)
-        status = check_argument(spec, &spec->arguments[i], error);
+        status = visit_argument(spec, &spec->arguments[i], visit, user, error);
     return status;
+}
+
+struct mention {
+    const char *name;
+    bool found;
+};
+
+static hone_status find_mention(const struct own_spec *spec, const char *what, const struct formula *formula,
+                                void *user, hone_error *error)
+{
+    struct mention *mention = user;
+    (void)spec, (void)what, (void)error;
+    mention->found = mention->found || (formula && expr_mentions(&formula->expr, mention->name));
+    return HONE_OK;
+}
+
+bool own_spec_mentions(const struct own_spec *spec, int parameter)
+{
+    struct mention mention = {.name = spec->parameters[parameter].name};
+    visit_formulas(spec, find_mention, &mention, NULL);
+    for (int i = 0; i < spec->option_count; i++)
+        mention.found = mention.found || strstr(spec->options[i], mention.name);
+    return mention.found;
 }
 
 hone_status own_spec_check(const struct own_spec *spec, hone_error *error)
@@ -215,6 +244,6 @@ hone_status own_spec_check(const struct own_spec *spec, hone_error *error)
             error, "no --arg is an output (out:TYPE:COUNT or inout:...), so that nothing could be checked; "
                    "--check none goes without");
     TRY(check_names(spec, error));
-    TRY(check_words(spec, error));
+    TRY(visit_formulas(spec, check_formula, NULL, error));
     return check_sizes(spec, error);
 }

@@ -128,6 +128,8 @@ hone_status own_spec_set_size(struct own_spec *spec, uint32_t width, uint32_t he
 
 /* Whether everything that is needed is there, and what is there makes sense together. */
 hone_status own_spec_check(const struct own_spec *spec, hone_error *error);
+/* Whether an expression or the compiler's options have the name of a parameter. */
+bool own_spec_mentions(const struct own_spec *spec, int parameter);
 
 /* The settings as an array of pairs (null for one that is no UTF-8), and back. Data of files is not part of
  * it. */
