@@ -11,6 +11,7 @@ import os
 import pty
 import re
 import resource
+import select
 import shutil
 import signal
 import struct
@@ -959,7 +960,8 @@ FILM_FRAME = len("FRAME\n") + 640 * 480 * 3 // 2
 
 @contextlib.contextmanager
 def film_on_a_terminal(*leader):
-    """Its process (or that of the command `leader`, which runs it), and the end of the terminal that we type at. Of its output, the header and a frame have been read."""
+    """Its process (or that of the command `leader`, which runs it), and the end of the terminal that we type at. Of its output, the header and a frame have been read,
+    and it is writing the next one, so that it cannot end before that is read."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     ours, theirs = pty.openpty()
     with Here() as place:
@@ -971,6 +973,7 @@ def film_on_a_terminal(*leader):
                               preexec_fn=lambda: on_its_own_terminal(theirs)) as process:
             frame.check(process.stdout.readline().startswith(b"YUV4MPEG2 "), "the output has no header")
             frame.check(len(process.stdout.read(FILM_FRAME)) == FILM_FRAME, "the output has no frame")
+            frame.check(select.select([process.stdout], [], [], 60)[0], "the output has no second frame")
             yield process, ours
     os.close(ours)
     os.close(theirs)
