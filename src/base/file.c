@@ -353,11 +353,17 @@ static bool sync_folder(const char *file)
     return ok;
 }
 
-/* Of the file that is replaced. Only root gives files away; others may give them to a group of theirs. */
+/* Of the file that is replaced. Only root gives files away; others may give them to a group of theirs. What
+ * has another name is not given away: somebody may have put it in the temporary file's place. */
 static bool take_rights(int fd, const struct stat *old)
 {
-    const bool same = fchown(fd, old->st_uid, old->st_gid) == 0 || fchown(fd, (uid_t)-1, old->st_gid) == 0;
-    return fchmod(fd, old->st_mode & (same ? 07777 : 0777)) == 0;
+    struct stat now;
+    if (fstat(fd, &now) != 0)
+        return false;
+    const bool ours = now.st_nlink <= 1, owner = ours && fchown(fd, old->st_uid, old->st_gid) == 0,
+               group = owner || (ours && fchown(fd, (uid_t)-1, old->st_gid) == 0);
+    const mode_t kept = 01777 | (owner ? S_ISUID : 0) | (group ? S_ISGID : 0);
+    return fchmod(fd, old->st_mode & kept) == 0;
 }
 
 /* Writers that go by name may have replaced the file: the one that is there now counts. Network file systems

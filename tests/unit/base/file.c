@@ -143,6 +143,23 @@ TEST(owner_and_group)
     CHECK_EQ(mode_of(old), 0640);
 }
 
+TEST(a_file_with_another_name_is_not_given_away)
+{
+    const char *folder = support_folder(), *target = support_path(folder, "target"),
+               *other = support_path(folder, "other");
+    struct file_output output;
+    struct stat info = {0};
+    hone_error error;
+    const bool may = geteuid() == 0;
+    support_write(target, "y", 1);
+    support_write(other, "mine", 4);
+    REQUIRE(chown(target, may ? 65534 : geteuid(), getegid()) == 0);
+    REQUIRE(file_output_begin(&output, target, &error) == HONE_OK);
+    REQUIRE(unlink(output.temporary) == 0 && link(other, output.temporary) == 0);
+    CHECK_STATUS(file_output_commit(&output, false, &error), HONE_OK);
+    CHECK(stat(other, &info) == 0 && info.st_uid == geteuid());
+}
+
 TEST(a_link_is_replaced_not_followed)
 {
     const char *folder = support_folder(), *victim = support_path(folder, "victim"),
