@@ -316,38 +316,32 @@ __kernel void gaussian_bands(__global const PIXEL *in, int in_offset, int in_pit
 #define LOWER_HALVES RUN4(0), RUN4(8)
 #define UPPER_HALVES RUN4(4), RUN4(12)
 #endif
-#define ONES(i)            (i), LANES + (i), (i) + 1, LANES + (i) + 1
-#define TWOS(i)            (i), (i) + 1, LANES + (i), LANES + (i) + 1
-#define PAIR(a, b, places) __builtin_shufflevector(a, b, places)
+#define ONES(i) (i), LANES + (i), (i) + 1, LANES + (i) + 1
+#define TWOS(i) (i), (i) + 1, LANES + (i), LANES + (i) + 1
 
-/* Of four vectors, pieces of 128 bits hold a square each, which is turned. */
-INLINE void turn_squares(values *v)
-{
-    const values a = PAIR(v[0], v[1], LOWER_ONES), b = PAIR(v[0], v[1], UPPER_ONES);
-    const values c = PAIR(v[2], v[3], LOWER_ONES), d = PAIR(v[2], v[3], UPPER_ONES);
-    v[0] = PAIR(a, c, LOWER_TWOS);
-    v[1] = PAIR(a, c, UPPER_TWOS);
-    v[2] = PAIR(b, d, LOWER_TWOS);
-    v[3] = PAIR(b, d, UPPER_TWOS);
-}
-
-/* Pieces of vectors that are four apart are turned like elements. */
+/* Of four vectors that are `by` apart, a square of elements or of pieces is turned: two and two are put
+ * together, then what came of them. */
+#define DEFINE_SQUARE(name, by, LOWER, UPPER, FIRST, SECOND)                                                 \
+    INLINE void name(values *v)                                                                              \
+    {                                                                                                        \
+        const values a = __builtin_shufflevector(v[0], v[by], LOWER),                                        \
+                     b = __builtin_shufflevector(v[0], v[by], UPPER),                                        \
+                     c = __builtin_shufflevector(v[2 * by], v[3 * by], LOWER),                               \
+                     d = __builtin_shufflevector(v[2 * by], v[3 * by], UPPER);                               \
+        v[0] = __builtin_shufflevector(a, c, FIRST);                                                         \
+        v[by] = __builtin_shufflevector(a, c, SECOND);                                                       \
+        v[2 * by] = __builtin_shufflevector(b, d, FIRST);                                                    \
+        v[3 * by] = __builtin_shufflevector(b, d, SECOND);                                                   \
+    }
+DEFINE_SQUARE(turn_squares, 1, LOWER_ONES, UPPER_ONES, LOWER_TWOS, UPPER_TWOS)
 #if NATIVE == 64
-INLINE void turn_pieces(values *v)
-{
-    const values a = PAIR(v[0], v[4], LOWER_HALVES), b = PAIR(v[0], v[4], UPPER_HALVES);
-    const values c = PAIR(v[8], v[12], LOWER_HALVES), d = PAIR(v[8], v[12], UPPER_HALVES);
-    v[0] = PAIR(a, c, EVEN_PIECES);
-    v[4] = PAIR(a, c, ODD_PIECES);
-    v[8] = PAIR(b, d, EVEN_PIECES);
-    v[12] = PAIR(b, d, ODD_PIECES);
-}
+DEFINE_SQUARE(turn_pieces, 4, LOWER_HALVES, UPPER_HALVES, EVEN_PIECES, ODD_PIECES)
 #else
 INLINE void turn_pieces(values *v)
 {
     const values a = v[0], b = v[4];
-    v[0] = PAIR(a, b, LOWER_HALVES);
-    v[4] = PAIR(a, b, UPPER_HALVES);
+    v[0] = __builtin_shufflevector(a, b, LOWER_HALVES);
+    v[4] = __builtin_shufflevector(a, b, UPPER_HALVES);
 }
 #endif
 
