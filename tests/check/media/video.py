@@ -866,22 +866,28 @@ def written(place):
     return sum(os.path.getsize(path) for path in glob.glob(place.path(".*")) + glob.glob(place.path("*")) if os.path.isfile(path))
 
 
+def interrupted(place, data, *options):
+    """What is said of a film from a pipe that stays open, where the signal comes once out.mkv has some of it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background would pass on that it is ignored
+    command = [os.path.join(frame.build(), "hone"), "apply", "epsilon threshold=0 radius=1", "-", "-o", place.path("out.mkv"),
+               "--codec", "ffv1", *options]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=place.environment) as process:
+        process.stdin.write(data)
+        process.stdin.flush()
+        limit = time.monotonic() + 60
+        while written(place) < 64000 and process.poll() is None and time.monotonic() < limit:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        said = process.stderr.read().decode()
+    frame.check(process.returncode == -signal.SIGINT, f"{process.returncode}: {said}")
+    return said
+
+
 def test_an_interrupt_completes_the_file():
     """While the input is still open."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background would pass on that it is ignored
     frames = random_frames("420", 8, 40)
     with Here() as place:
-        command = [os.path.join(frame.build(), "hone"), "apply", "epsilon threshold=0 radius=1", "-", "-o", place.path("out.mkv"),
-                   "--codec", "ffv1"]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=place.environment) as process:
-            process.stdin.write(y4m(frames))
-            process.stdin.flush()
-            limit = time.monotonic() + 60
-            while written(place) < 64000 and process.poll() is None and time.monotonic() < limit:
-                time.sleep(0.02)
-            process.send_signal(signal.SIGINT)
-            said = process.stderr.read().decode()
-        frame.check(process.returncode == -signal.SIGINT, f"{process.returncode}: {said}")
+        said = interrupted(place, y4m(frames))
         got = read_video(place.path("out.mkv"), "420", 8)
         frame.check(re.search(rf"interrupted: '.*' holds {len(got)} frames?", said), f"{len(got)}: {said}")
         frame.check(0 < len(got) <= len(frames), f"{len(got)}")
@@ -891,23 +897,12 @@ def test_an_interrupt_completes_the_file():
 
 def test_an_interrupt_ends_text():
     """Which waited for the end of the frames that are wanted."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     with Here() as place:
         film_with_text(place, ((0, 59, "long"),), "-c:v", "ffv1")
         with open(place.path("in.mkv"), "rb") as file:
             data = file.read()
         os.remove(place.path("in.mkv"))
-        command = [os.path.join(frame.build(), "hone"), "apply", "epsilon threshold=0 radius=1", "-", "-o", place.path("out.mkv"),
-                   "--codec", "ffv1", "--frames", "-500"]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=place.environment) as process:
-            process.stdin.write(data)
-            process.stdin.flush()
-            limit = time.monotonic() + 60
-            while written(place) < 64000 and process.poll() is None and time.monotonic() < limit:
-                time.sleep(0.02)
-            process.send_signal(signal.SIGINT)
-            said = process.stderr.read().decode()
-        frame.check(process.returncode == -signal.SIGINT, f"{process.returncode}: {said}")
+        interrupted(place, data, "--frames", "-500")
         last = packets(place.path("out.mkv"), "v:0")[-1]
         (begin, end, text), = subtitle(place.path("out.mkv"))
         frame.check((begin, text) == (0, "long") and abs(end - last[0] - last[1]) < 0.011, f"{begin} to {end}, frames to {last}")
