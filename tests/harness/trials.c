@@ -51,6 +51,13 @@ static hone_status set_border(struct filter_case *c, const struct shape *shape, 
     return status;
 }
 
+/* Both rules for the fourth channel, border and type deciding which. Where results become zero, alpha that is
+ * kept must not. */
+static bool filters_alpha(const struct shape *shape)
+{
+    return shape->border != HONE_BORDER_ZERO_OUTSIDE && (shape->border + shape->type) % 2;
+}
+
 hone_status shape_case(struct filter_case *c, const struct hone_filter *filter, const struct variant *variant,
                        const struct shape *shape, uint32_t width, uint32_t height, hone_error *error)
 {
@@ -61,8 +68,7 @@ hone_status shape_case(struct filter_case *c, const struct hone_filter *filter, 
     status = chain_parse_parameters(c, shape->parameters, error);
     if (!status)
         status = set_border(c, shape, error);
-    /* Both rules for the fourth channel, border and type deciding which. */
-    if (!status && filter->spatial && shape->channels == 4 && (shape->border + shape->type) % 2)
+    if (!status && filter->spatial && shape->channels == 4 && filters_alpha(shape))
         status = case_set(c, "alpha", "filter", error);
     if (!status && variant && variant->relaxed)
         status = case_set(c, "accuracy", "relaxed", error);
@@ -135,7 +141,7 @@ static void add_turn(struct shapes *shapes, const char *parameters, unsigned tur
                   fewest_channels(shapes->filter), turn);
 }
 
-/* Each type once, the rest taking turns; and RGBA of bytes and floats when `rgba`. */
+/* Each type once, the rest taking turns; and RGBA of bytes and floats, with alpha that is kept, when `rgba`. */
 static void add_types(struct shapes *shapes, const char *parameters, unsigned turn, bool rgba)
 {
     for (unsigned type = HONE_U8; type <= HONE_S16; type++, turn++) {
@@ -144,7 +150,7 @@ static void add_types(struct shapes *shapes, const char *parameters, unsigned tu
             channels = channels % 4 + 1;
         add_shape(shapes, parameters, (hone_type)type, channels, turn);
         if (rgba && (type == HONE_U8 || type == HONE_F32))
-            add_shape(shapes, parameters, (hone_type)type, 4, turn + 1);
+            add_shape(shapes, parameters, (hone_type)type, 4, HONE_BORDER_ZERO_OUTSIDE);
     }
 }
 
@@ -180,6 +186,8 @@ size_t harness_shapes(const struct hone_filter *filter, enum effort effort, char
         } else {
             add_borders(&shapes, texts[i]);
             add_formats(&shapes, texts[i], 1, false);
+            for (unsigned type = HONE_U8; type <= HONE_S16; type++)
+                add_shape(&shapes, texts[i], (hone_type)type, 4, HONE_BORDER_ZERO_OUTSIDE);
         }
     }
     *list = shapes.list;
