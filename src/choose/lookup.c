@@ -11,7 +11,7 @@
 /* Sizes and channels weigh as much as makes records say most of each other: each case of the H200 with what
  * was fastest in the nearest other one reached 88 % of its best with 1 for twice the pixels and 1 for any
  * other number of channels, 92 % with these. */
-static const double far_away = 3, parameter_weight = 3, other_value = 4, size_weight = 0.6;
+static const double far_away = 3, parameter_weight = 18, other_value = 4, size_weight = 0.6;
 
 /* A processor runs what its OpenCL makes of a kernel: of the same one under another OpenCL nothing is known.
  * Of the same instructions, caches and memory decide, which are the vendor's. PoCL gives all vendors one
@@ -75,8 +75,9 @@ static double weighed(const struct parameter *parameter, double distance)
     return distance > 0 && parameter && parameter->incidental ? 0.25 : distance;
 }
 
-/* One value against another: numbers by their ratio, anything else by being the same or not. Twice the sigma
- * or the side of a window is as far as a measurement reaches: beyond, another variant may be best. */
+/* One value against another: numbers by their ratio, anything else by being the same or not. An eighth more of
+ * a sigma or of a window's side is as far as a measurement reaches: beyond, another variant may be best, and
+ * hand-written choices know where. */
 static double value_distance(const char *a, size_t a_length, const char *b, size_t b_length)
 {
     char *a_end, *b_end;

@@ -83,10 +83,11 @@ static double distance(const char *parameters, uint32_t width, uint32_t channels
 TEST(distances_of_cases)
 {
     CHECK(distance("size=8", 1024, 1) == 0);
-    CHECK(distance("size=16", 1024, 1) == 3);
-    CHECK(distance("size=4", 1024, 1) == 3);
-    CHECK(distance("size=40", 1024, 1) >
-          3); /* another variant may be best: sigma 2 says nothing of sigma 10 */
+    CHECK(distance("size=8.5", 1024, 1) < 3);
+    CHECK(distance("size=7.5", 1024, 1) < 3);
+    /* Another variant may be best: sigma 5 says nothing of sigma 4. */
+    CHECK(distance("size=10", 1024, 1) > 3);
+    CHECK(distance("size=6.4", 1024, 1) > 3);
     CHECK(distance("size=8", 2048, 1) == 0.6);
     CHECK(distance("size=8", 512, 1) == 0.6);
     CHECK(distance("size=8", 1024, 2) == 1);
@@ -143,7 +144,7 @@ TEST(values_that_say_little)
     /* What only one of them gives was something else in the other. */
     CHECK(between("box", "size=8", "size=8 width=101 height=1") > 3);
     CHECK(between("box", "size=8 width=101 height=1", "size=8") > 3);
-    CHECK(between("box", "size=8 width=31 height=1", "size=8 width=40 height=1") < 3);
+    CHECK(between("box", "size=8 width=31 height=1", "size=8 width=33 height=1") < 3);
 }
 
 static void add(struct records *records, struct record_choice *slot, uint32_t width, const char *driver,
