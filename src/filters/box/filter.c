@@ -435,9 +435,9 @@ static const struct variant variants[] = {
  * exceed; images that fill a GPU. */
 #define ABREAST    "PTX && !FLOAT && AREA > 1"
 #define SPAN       "KW*C*BITS/8"
-#define LARGE      "W*H >= 4000000"
-#define TALLER     LARGE " && KH > 150"
-#define VERY_LARGE "W*H >= 16000000"
+#define LARGE      "(W*H >= 4000000)"
+#define TALLER     "W*H >= 1500000 && KH > (C == 1 ? 180 : 150)"
+#define VERY_LARGE "(W*H >= 16000000)"
 #define ONE_COLUMN "PTX && FLOAT && KW == 1 && KH > 8"
 /* What `packed` is as fast with: small windows, and rows of a width that its batches take. */
 #define SMALL                                                                                                \
@@ -449,6 +449,7 @@ static const struct seed seeds[] = {
     {"WIDE && AREA == 1", "single", "STREAM=1"},
     {"WIDE && KH <= 64", "doubles", "ROWS=128"},
     {"WIDE", "doubles", "ROWS=512"},
+    {"WIDE && KH <= 32 && W > 2048 && W <= 4096", "lines", "BLOCK=4096 ROWS=128"},
     {"WIDE && KH <= 32", "lines", ""},
     {"WIDE && KH <= 256", "lines", "ROWS=512 BLOCK=512"},
     {"WIDE && COLUMN_BITS == 16 && C == 1 && W <= 4500", "changes", ""},
@@ -456,21 +457,6 @@ static const struct seed seeds[] = {
     {"WIDE && KH <= 64", "bands", "ROWS=128"},
     {"WIDE && KH <= 512", "bands", "ROWS=512"},
     {"WIDE", "bands", "ROWS=4096"},
-    {ABREAST " && " LARGE " && !" SMALL " && C == 1 && " SPAN " <= 64", "abreast", "AT_ONCE=2 GROUPS=12"},
-    {ABREAST " && " LARGE " && !" SMALL " && " SPAN " <= 64", "abreast", "GROUPS=16"},
-    {ABREAST " && " LARGE " && !" VERY_LARGE " && TYPE == 0 && C == 1 && KW <= 256 && KH > 80 && KH <= 150",
-     "abreast", "BATCH=2 AT_ONCE=2 TEAMS=4 GROUPS=2 WG_X=64"},
-    {ABREAST " && " VERY_LARGE " && TYPE == 0 && C == 1 && KW <= 256 && KH > 80 && KH <= 150", "abreast",
-     "AT_ONCE=2 TEAMS=2 GROUPS=2 WG_X=128"},
-    {ABREAST " && " LARGE " && !" VERY_LARGE " && TYPE > 0 && C == 1 && KW <= 256 && KH > 80 && KH <= 150",
-     "abreast", "BATCH=2 AT_ONCE=2 TEAMS=4 GROUPS=1 WG_X=128"},
-    {ABREAST " && " LARGE " && !" SMALL " && C == 1 && " SPAN " <= 256", "abreast",
-     "AT_ONCE=2 GROUPS=4 WG_X=128"},
-    {ABREAST " && " VERY_LARGE " && TYPE == 0 && C == 4 && " SPAN " > 100 && " SPAN " <= 256", "abreast",
-     "BATCH=2 AT_ONCE=2 GROUPS=4 WG_X=128"},
-    {ABREAST " && " LARGE " && C >= 3 && " SPAN " > 100 && " SPAN " <= 256", "abreast",
-     "WORDS=8 BATCH=2 GROUPS=4 WG_X=128"},
-    {ABREAST " && " LARGE " && !" SMALL " && " SPAN " <= 256", "abreast", "GROUPS=4 WG_X=128"},
     {ABREAST " && " TALLER " && TYPE == 0 && C == 1 && " SPAN " <= 1000", "tall",
      "BATCH=2 AT_ONCE=2 GROUPS=2 WG_X=256"},
     {ABREAST " && " TALLER " && TYPE == 0 && " SPAN " <= 1000", "tall", "BATCH=2 GROUPS=2 WG_X=256"},
@@ -480,8 +466,26 @@ static const struct seed seeds[] = {
     {ABREAST " && " TALLER " && " SPAN " <= (TYPE == 0 ? 3072 : 2048)", "tall",
      "WORDS=8 BATCH=1 GROUPS=2 WG_X=256"},
     {ABREAST " && " TALLER, "tall", "WORDS=8 BATCH=1 GROUPS=1 WG_X=512"},
-    {ABREAST " && TYPE > 0 && C == 4 && " SPAN " > 256 && " SPAN " <= 1024", "abreast",
-     "WORDS=8 BATCH=2 GROUPS=4 WG_X=128"},
+    {ABREAST " && " LARGE " && !" SMALL " && C == 1 && " SPAN " <= 64", "abreast", "AT_ONCE=2 GROUPS=12"},
+    {ABREAST " && " LARGE " && !" SMALL " && " SPAN " <= (C == 3 ? 40 : 64)", "abreast", "GROUPS=16"},
+    {ABREAST " && " LARGE " && !" VERY_LARGE " && TYPE == 0 && C == 1 && KW <= 256 && KH > 80 && KH <= 150",
+     "abreast", "BATCH=2 AT_ONCE=2 TEAMS=4 GROUPS=2 WG_X=64"},
+    {ABREAST " && " VERY_LARGE " && TYPE == 0 && C == 1 && KW <= 256 && KH > 80 && KH <= 150", "abreast",
+     "AT_ONCE=2 TEAMS=2 GROUPS=2 WG_X=128"},
+    {ABREAST " && " LARGE " && !" VERY_LARGE " && TYPE > 0 && C == 1 && KW <= 256 && KH > 80 && KH <= 150",
+     "abreast", "BATCH=2 AT_ONCE=2 TEAMS=4 GROUPS=1 WG_X=128"},
+    {ABREAST " && " LARGE " && !" SMALL " && C == 1 && " SPAN " <= 256", "abreast",
+     "AT_ONCE=2 GROUPS=4 WG_X=128"},
+    {ABREAST " && " VERY_LARGE " && TYPE == 0 && C == 4 && " SPAN " > 64 && " SPAN " <= 256", "abreast",
+     "BATCH=2 AT_ONCE=2 GROUPS=4 WG_X=128"},
+    {ABREAST " && " LARGE " && TYPE == 1 && C == 4 && " SPAN " > 100 && " SPAN " <= 256", "abreast",
+     "WORDS=8 BATCH=1 GROUPS=4 WG_X=128"},
+    {ABREAST " && " LARGE " && C >= 3 && " SPAN " > (TYPE == 0 && C == 4 ? 64 : 100) && " SPAN " <= 256",
+     "abreast", "WORDS=8 BATCH=2 GROUPS=6 WG_X=64"},
+    {ABREAST " && " LARGE " && !" SMALL " && " SPAN " <= 256", "abreast", "GROUPS=4 WG_X=128"},
+    {ABREAST " && (C == 4 || C == 3 && " LARGE ") && (TYPE > 0 || " VERY_LARGE ") && " SPAN " > 256 && " SPAN
+             " <= 1024",
+     "abreast", "WORDS=8 BATCH=2 GROUPS=3 WG_X=128"},
     {ABREAST " && " SPAN " > 2048", "abreast", "WORDS=8 BATCH=1 GROUPS=2 WG_X=256"},
     {ABREAST " && " SPAN " > 256", "abreast", "GROUPS=2 WG_X=256"},
     {ABREAST " && " SPAN " > 1024", "abreast", "BATCH=2 GROUPS=2 WG_X=256"},
@@ -517,6 +521,8 @@ static const struct seed seeds[] = {
      "SHUFFLE=1 PX=8 WG_X=128 WORDS=4 BATCH=4 GROUPS=8"},
     {"PTX && TYPE > 0 && (AREA > 64 || KH > 16)", "sums",
      "SHUFFLE=1 PX=8 WG_X=128 WORDS=2 BATCH=4 GROUPS=16"},
+    {"PTX && KH <= 16 && W*H*C >= 33554432 && C == 1 && BORDER >= 1 && BORDER <= 3", "packed",
+     "KEEP=2 SHUFFLE=0 ROWS=16 WG_X=64 WG_Y=1"},
     {"PTX && KH <= 16 && W*H*C >= 33554432", "packed", "KEEP=2 SHUFFLE=1 ROWS=16 WG_X=32 WG_Y=2"},
     {"PTX && KH <= 16", "packed", "WORDS=2 KEEP=2 ROWS=16 WG_X=32 WG_Y=2"},
     {"GPU && H >= 4096", "packed", "ROWS=64 WG_X=256"},

@@ -187,8 +187,9 @@ static const struct variant variants[] = {
 static const struct seed seeds[] = {
     {"WIDE && size <= 64", "bands", "ROWS=256"},
     {"WIDE", "bands", "ROWS=1024"},
+    {ABREAST " && TYPE == 0 && C == 1 && size > 65 && size <= 150", "abreast", "GROUPS=8"},
     {ABREAST " && " SPAN " <= 128", "abreast", "GROUPS=16"},
-    {ABREAST " && W*H >= 4000000 && size > 150 && " SPAN " <= 2048", "tall", "BATCH=2 GROUPS=2 WG_X=256"},
+    {ABREAST " && W*H >= 1500000 && size > 150 && " SPAN " <= 2048", "tall", "BATCH=2 GROUPS=2 WG_X=256"},
     {ABREAST " && " SPAN " <= 512", "abreast", "GROUPS=4 WG_X=128"},
     {ABREAST, "abreast", "GROUPS=2 WG_X=256"},
     {ABREAST, "abreast", "WORDS=8 BATCH=1 GROUPS=2 WG_X=256"},
