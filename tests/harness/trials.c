@@ -141,7 +141,8 @@ static void add_turn(struct shapes *shapes, const char *parameters, unsigned tur
                   fewest_channels(shapes->filter), turn);
 }
 
-/* Each type once, the rest taking turns; and RGBA of bytes and floats, with alpha that is kept, when `rgba`. */
+/* Each type once, the rest taking turns; and RGBA when `rgba`: of bytes with alpha that is kept, of floats with
+ * alpha that is filtered. */
 static void add_types(struct shapes *shapes, const char *parameters, unsigned turn, bool rgba)
 {
     for (unsigned type = HONE_U8; type <= HONE_S16; type++, turn++) {
@@ -149,8 +150,10 @@ static void add_types(struct shapes *shapes, const char *parameters, unsigned tu
         while (!(shapes->filter->channels & 1u << channels))
             channels = channels % 4 + 1;
         add_shape(shapes, parameters, (hone_type)type, channels, turn);
-        if (rgba && (type == HONE_U8 || type == HONE_F32))
-            add_shape(shapes, parameters, (hone_type)type, 4, HONE_BORDER_ZERO_OUTSIDE);
+        if (rgba && type == HONE_U8)
+            add_shape(shapes, parameters, HONE_U8, 4, HONE_BORDER_ZERO_OUTSIDE);
+        if (rgba && type == HONE_F32)
+            add_shape(shapes, parameters, HONE_F32, 4, HONE_BORDER_WRAP);
     }
 }
 
