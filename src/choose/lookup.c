@@ -75,9 +75,9 @@ static double weighed(const struct parameter *parameter, double distance)
     return distance > 0 && parameter && parameter->incidental ? 0.25 : distance;
 }
 
-/* One value against another: numbers by their ratio, anything else by being the same or not. An eighth more of
- * a sigma or of a window's side is as far as a measurement reaches: beyond, another variant may be best, and
- * hand-written choices know where. */
+/* One value against another: numbers by their ratio, anything else by being the same or not. An eighth more
+ * of a sigma or of a window's side is as far as a measurement reaches: beyond, another variant may be best,
+ * and hand-written choices know where. */
 static double value_distance(const char *a, size_t a_length, const char *b, size_t b_length)
 {
     char *a_end, *b_end;

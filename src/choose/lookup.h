@@ -17,8 +17,9 @@ enum lookup_level {
 
 enum lookup_level lookup_level_of(const struct record_device *record, const struct record_device *device);
 
-/* How far a recorded case is from the wanted one: 0 the same, 1 twice the channels, 0.6 twice the pixels, 3
- * (too far) an eighth more of a parameter; negative: not comparable (another filter or type, 8 times the pixels). */
+/* How far a recorded case is from the wanted one: 0 the same, 1 twice the channels, 0.6 twice the pixels,
+ * 3 (too far) an eighth more of a parameter; negative: not comparable (another filter or type, 8 times the
+ * pixels). */
 double lookup_distance(const struct record_case *record, const struct record_case *wanted);
 
 /* The nearest choice of exactly this level; NULL when there is none near enough. */

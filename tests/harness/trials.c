@@ -141,8 +141,8 @@ static void add_turn(struct shapes *shapes, const char *parameters, unsigned tur
                   fewest_channels(shapes->filter), turn);
 }
 
-/* Each type once, the rest taking turns; and RGBA when `rgba`: of bytes with alpha that is kept, of floats with
- * alpha that is filtered. */
+/* Each type once, the rest taking turns; and RGBA when `rgba`: of bytes with alpha that is kept, of floats
+ * with alpha that is filtered. */
 static void add_types(struct shapes *shapes, const char *parameters, unsigned turn, bool rgba)
 {
     for (unsigned type = HONE_U8; type <= HONE_S16; type++, turn++) {
