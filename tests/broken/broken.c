@@ -414,17 +414,19 @@ TEST(a_number_that_is_never_tried)
 
 TEST(seeds_and_rungs_that_name_nothing)
 {
-    static const struct seed seeds[] = {{NULL, "nowhere", ""}, {"1 +", "right", "NOTHING=1"}};
+    static const struct seed seeds[] = {
+        {NULL, "nowhere", ""}, {"1 +", "right", "NOTHING=1"}, {"!W && !W*H >= 9", "right", ""}};
     static const struct rung rungs[] = {{"1", "first", "nowhere", "", "here"},
                                         {"1", "again", "right", "", ""}};
     struct hone_filter filter = alone("right");
     filter.seeds = seeds;
-    filter.seed_count = 2;
+    filter.seed_count = 3;
     filter.rungs = rungs;
     filter.rung_count = 2;
     found_by_description(&filter, "seed 0 names the variant 'nowhere'");
     found_by_description(&filter, "has no tunable 'NOTHING'");
     found_by_description(&filter, "seed 1: expression '1 +'");
+    found_by_description(&filter, "seed 2 negates a name alone: '!W*H >= 9'");
     found_by_description(&filter, "rung 1 names the variant 'nowhere'");
     found_by_description(&filter, "there are two rungs '1'");
     found_by_description(&filter, "the source of a rung is missing");

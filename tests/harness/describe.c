@@ -108,17 +108,38 @@ static void check_references(const struct look *look, const char *kind, const ch
         WRONG(look, "%s %s: %s", kind, name, error.message);
 }
 
+/* A name that is negated alone, and computed with then: "!W*H >= 9" is never more than "0 >= 9". NULL: none. */
+static const char *negated_alone(const char *where)
+{
+    for (const char *at = where; (at = strchr(at, '!')); at++) {
+        const char *end = at + 1;
+        while (*end == '_' || isalnum((unsigned char)*end))
+            end++;
+        if (end > at + 1 && strchr("*/%+-<>=", *(end + strspn(end, " "))) && *(end + strspn(end, " ")))
+            return at;
+    }
+    return NULL;
+}
+
+static void check_where(const struct look *look, size_t seed, const char *where)
+{
+    struct expr expr;
+    hone_error error;
+    if (expr_parse(&expr, where, &error) != HONE_OK)
+        WRONG(look, "seed %zu: %s", seed, error.message);
+    if (negated_alone(where))
+        WRONG(look, "seed %zu negates a name alone: '%.20s'", seed, negated_alone(where));
+}
+
 static void check_seeds_and_rungs(const struct look *look)
 {
     char number[24];
-    struct expr expr;
-    hone_error error;
     for (size_t i = 0; i < look->filter->seed_count; i++) {
         const struct seed *seed = &look->filter->seeds[i];
         snprintf(number, sizeof number, "%zu", i);
         check_references(look, "seed", number, seed->variant, seed->config);
-        if (seed->where && expr_parse(&expr, seed->where, &error) != HONE_OK)
-            WRONG(look, "seed %zu: %s", i, error.message);
+        if (seed->where)
+            check_where(look, i, seed->where);
     }
     for (size_t i = 0; i < look->filter->rung_count; i++) {
         const struct rung *rung = &look->filter->rungs[i];
