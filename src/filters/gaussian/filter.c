@@ -497,7 +497,7 @@ static const struct variant variants[] = {
 #define NVIDIA_GRID "SM >= 80 && " GRID
 
 /* On CPUs, exact results of which strips should stay in the first cache. */
-#define NARROW_STRIPS "TYPE == 0 && C < 4 && EXACT_REACH >= 15"
+#define NARROW_STRIPS "(TYPE == 0 ? C < 4 && EXACT_REACH >= 15 : C == 1 && EXACT_REACH >= 8)"
 
 static const struct seed seeds[] = {
     {"EXACT && WIDE && H >= 256*CU && TYPE == 1 && C < 4 && EXACT_REACH <= 6", "exact_strips",
@@ -526,6 +526,7 @@ static const struct seed seeds[] = {
     {"EXACT && GPU && H >= 2048", "exact_packed", "ROWS=32"},
     {"EXACT && GPU", "exact_packed", "ROWS=16"},
     {"EXACT && GPU", "exact", "WG_X=64 WG_Y=4"},
+    {"WIDE && (STEP < 2 || C == 4) && REACH_16 >= (C == 1 ? 8 : 11)", "strips16", "STRIP=512"},
     {"WIDE && (STEP < 2 || C == 4)", "strips16", ""},
     {"WIDE && (TYPE == 2 || S100 >= 200) && (method == 2 || STEP < 2)", "turned", ""},
     {"WIDE && (method == 2 || (TYPE == 0 && S100 < 375) || STEP < 2)", "bands", ""},
