@@ -318,15 +318,62 @@ inline SUM end_of_row(const struct group *g, int row, int channel)
 }
 #endif
 
-inline void store(__global SUM *row, int i, sums v, bool stream)
-{
-#if STREAM
-    if (stream) {
-        __builtin_nontemporal_store(v, (__global sums *)(row + i));
-        return;
-    }
+/* How rows are stored: through the caches, or past them in whole cache lines; those of rows that begin
+ * anywhere are joined from two vectors. */
+enum way { CACHED, WHOLE, JOINED };
+
+#if STREAM && defined(__AVX512F__) && defined(__has_builtin)
+#if __has_builtin(__builtin_ia32_vpermi2vard512)
+#define JOIN __builtin_ia32_vpermi2vard512
 #endif
-    STORE_SUMS(row + i, v);
+#endif
+
+inline enum way way_of(__global const SUM *out, int pitch)
+{
+#ifdef JOIN
+    const enum way otherwise = JOINED;
+#else
+    const enum way otherwise = CACHED;
+#endif
+    return !STREAM ? CACHED : (((ulong)out | (ulong)pitch * sizeof(SUM)) & 63) == 0 ? WHOLE : otherwise;
+}
+
+/* Of JOINED rows: the last vector, and how many elements lie before the first whole line. */
+struct joint {
+    sums last;
+    int before;
+};
+
+inline void begin_joint(struct joint *j, __global const SUM *row)
+{
+    j->before = (int)(-(ulong)row % 64 / sizeof(SUM));
+}
+
+/* The whole line that vector i fills up. */
+inline sums join(struct joint *j, sums v)
+{
+#ifdef JOIN
+    const native_ints lanes = {RUN16(0)};
+    union {
+        sums s;
+        native_ints native;
+    } last = {j->last}, next = {v}, joined;
+    joined.native = JOIN(last.native, lanes + j->before, next.native);
+    j->last = v;
+    return joined.s;
+#else
+    return v;
+#endif
+}
+
+inline void store(struct joint *j, __global SUM *row, int i, sums v, enum way way, bool is_first)
+{
+    sums joined = way == JOINED ? join(j, v) : v;
+    if (way == WHOLE || (way == JOINED && !is_first))
+        __builtin_nontemporal_store(joined,
+                                    (__global sums *)(row + i - (way == JOINED ? LANES - j->before : 0)));
+    else
+        STORE_SUMS(row + i, v);
 }
 
 inline void continue_groups(struct group groups[], sums rows[], bool block_ends, int phase)
@@ -372,6 +419,20 @@ inline void begin_lines(struct group groups[], __global const PIXEL *const rows[
     STORE_SUMS(above, sum);
 }
 
+/* Of so many rows at once, the processor does not foresee the next cache lines. (Small images are in the
+ * caches.) */
+inline void fetch_rows(__global const PIXEL *const rows[LINES], int i)
+{
+#if STREAM
+    const int line_elements = 64 / (int)sizeof(PIXEL);
+    if (i % line_elements >= LANES)
+        return;
+#pragma unroll
+    for (int line = 0; line < LINES; line++)
+        __builtin_prefetch(rows[line] + i + 8 * line_elements);
+#endif
+}
+
 /* What is left of PARTS vectors at the end of `lines` rows, from the sums at the left. */
 inline void finish_lines(__global const PIXEL *const rows[LINES], __global SUM *out, int out_pitch,
                          __global SUM *above, SUM left[LINES][HONE_C], int lines, int i, int count)
@@ -389,17 +450,20 @@ inline void finish_lines(__global const PIXEL *const rows[LINES], __global SUM *
  * for the others, whose sums go nowhere. `in` and `out` begin `lead` elements before the rows, which nobody
  * touches.
  */
-inline void integrate_lines(__global const PIXEL *in, int in_pitch, __global SUM *out, int out_pitch,
-                            __global SUM *above, int lines, int lead, int count, SUM zero)
+INLINE void integrate_lines(__global const PIXEL *in, int in_pitch, __global SUM *out, int out_pitch,
+                            __global SUM *above, int lines, int lead, int count, SUM zero, enum way way)
 {
     struct group groups[LINES / TOGETHER];
     __global const PIXEL *rows[LINES];
     SUM left[LINES][HONE_C];
-    const bool stream = (((ulong)out | (ulong)out_pitch * sizeof(SUM)) & 63) == 0;
+    struct joint joints[LINES];
     int i = 0;
 #pragma unroll
     for (int line = 0; line < LINES; line++)
         rows[line] = in + min(line, lines - 1) * in_pitch;
+#pragma unroll
+    for (int line = 0; line < LINES; line++)
+        begin_joint(&joints[line], out + line * out_pitch);
 #pragma unroll
     for (int k = 0; k < LINES / TOGETHER; k++)
         begin_group(&groups[k], zero);
@@ -407,6 +471,7 @@ inline void integrate_lines(__global const PIXEL *in, int in_pitch, __global SUM
         begin_lines(groups, rows, out, out_pitch, above, lines, lead);
         i = LANES;
     }
+    const int first = i;
     while (i + PARTS * LANES <= count)
 #pragma unroll
         for (int phase = 0; phase < PARTS; phase++, i += LANES) {
@@ -414,21 +479,35 @@ inline void integrate_lines(__global const PIXEL *in, int in_pitch, __global SUM
 #pragma unroll
             for (int line = 0; line < LINES; line++)
                 v[line] = load(rows[line] + i);
+            fetch_rows(rows, i);
             continue_groups(groups, v, BLOCK_ENDS(i), phase);
 #pragma unroll
             for (int line = 0; line < LINES; line++) {
                 sum += v[line];
                 if (line < lines)
-                    store(out + line * out_pitch, i, sum, stream);
+                    store(&joints[line], out + line * out_pitch, i, sum, way, i == first);
             }
             STORE_SUMS(above + i, sum);
         }
+    if (way == JOINED && i > first)
+#pragma unroll
+        for (int line = 0; line < LINES; line++)
+            if (line < lines)
+                STORE_SUMS(out + line * out_pitch + i - LANES, joints[line].last);
 #pragma unroll
     for (int line = 0; line < LINES; line++)
 #pragma unroll
         for (int channel = 0; channel < HONE_C; channel++)
             left[line][channel] = end_of_row(&groups[line / TOGETHER], line % TOGETHER, channel);
     finish_lines(rows, out, out_pitch, above, left, lines, i, count);
+}
+
+INLINE void integrate_rows(__global const PIXEL *in, int in_pitch, __global SUM *out, int out_pitch,
+                           __global SUM *above, int rows, int lead, int count, SUM zero, enum way way)
+{
+    for (int y = 0; y < rows; y += LINES)
+        integrate_lines(in + y * in_pitch, in_pitch, out + y * out_pitch, out_pitch, above,
+                        min(LINES, rows - y), lead, count, zero, way);
 }
 
 /* A band, whose rows `above` has the sums of all columns over, behind `lead` zeros. */
@@ -438,9 +517,17 @@ inline void integrate_band(__global const PIXEL *in, int in_pitch, __global SUM 
     /* No row is so long. Of zeros that it knows, the compiler makes instructions of twice the cost. */
     const SUM zero = (SUM)((uint)in_pitch >> 31);
     integrate_row(above, stride, zero);
-    for (int y = 0; y < rows; y += LINES)
-        integrate_lines(in + y * in_pitch - lead, in_pitch, out + y * out_pitch - lead, out_pitch, above,
-                        min(LINES, rows - y), lead, lead + count, zero);
+    in -= lead;
+    out -= lead;
+    count += lead;
+    /* The way is known inside of each loop: a choice there would cost it registers. */
+    const enum way way = way_of(out, out_pitch);
+    if (way == WHOLE)
+        integrate_rows(in, in_pitch, out, out_pitch, above, rows, lead, count, zero, WHOLE);
+    else if (way == JOINED)
+        integrate_rows(in, in_pitch, out, out_pitch, above, rows, lead, count, zero, JOINED);
+    else
+        integrate_rows(in, in_pitch, out, out_pitch, above, rows, lead, count, zero, CACHED);
 }
 
 __kernel void integral_vectors(__global const PIXEL *in, int in_offset, int in_pitch, __global SUM *out,

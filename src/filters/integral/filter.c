@@ -43,6 +43,9 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define GROUP_BAND   "(" GROUP_TILES "*C*(" GROUP_ROWS " + 2) + (PTX && C > 1 ? GROUP*PIECES*C*4 : 0))"
 #define GROUP_AREA   "max(" GROUP_CHUNK ", " GROUP_BAND ")*4"
 
+/* Rows of a band that sums up those above itself: of two bands, the first one has no rows above it. */
+#define ONCE_ROWS "(BANDS == 2 ? ceildiv(27*H, 50) : ceildiv(H, BANDS))"
+
 static const struct variant variants[] = {
     {VARIANT("scans", NULL, 0, "buffer", "a work-item per row, then a work-item per column"), .brief = true,
      .tunables = {{"WG_ROWS", TUNABLE_LAUNCH, "16 1 4 64", "work-group height of the pass along rows"},
@@ -181,7 +184,7 @@ static const struct variant variants[] = {
                   {"LINES", TUNABLE_DEFINE, "4 2 8", "rows walked along together"},
                   {"STREAM", TUNABLE_DEFINE, "0 1", "stores that fill whole cache lines go past the caches"}},
      .passes = {PASS("integral_once_vectors", .extent = {"BANDS"}, .local = {"1"},
-                     .arguments = {"in", "out", "tmp0", STRIDE " + 16", "ceildiv(H, BANDS)", "W*C", "H"})},
+                     .arguments = {"in", "out", "tmp0", STRIDE " + 16", ONCE_ROWS, "W*C", "H"})},
      .scratch = {{.bytes = "BANDS*(" STRIDE " + 16)*4"}},
      .cost = {"C*(BITS/8*(BANDS + 1)/2 + 4)", "C*(2 + 1/LINES)/16", "6*C"}},
 };
