@@ -252,24 +252,60 @@ WIDE_VECTORS inline void gather_across(__global const float *sorted, __global fl
     }
 }
 
-/* A row as floats; the one of the next cell is fetched ahead. */
-WIDE_VECTORS inline void convert_row(__global float *line, __global const PIXEL *row,
-                                     __global const PIXEL *ahead, int count)
+WIDE_VECTORS inline void convert_pixels(__global float *line, __global const PIXEL *row, int from, int end)
 {
-    int i = 0;
-    for (; i + LANES <= count; i += LANES) {
-        __builtin_prefetch(ahead + i);
+    int i = from;
+    for (; i + LANES <= end; i += LANES)
         STORE(line + i, CONVERT(LOAD_PIXELS(row + i), values));
-    }
-    for (; i < count; i++)
+    for (; i < end; i++)
         line[i] = (float)row[i];
 }
 
-inline void load_pairs(values *turned, __global const float *line)
+/* A row of the image; `line`: what border rules make of its ends. */
+struct ends {
+    __global const PIXEL *row, *ahead; /* of the next cell */
+    __global float *line;
+    int width;
+};
+
+/* Even and odd elements, of floats and of pixels inside of the image. */
+inline void take_apart(values *turned, __global const float *from)
 {
-    const values v[2] = {LOAD(line), LOAD(line + LANES)};
+    const values v[2] = {LOAD(from), LOAD(from + LANES)};
     turned[0] = apart_2_0(v);
     turned[1] = apart_2_1(v);
+}
+
+#if FLOATING
+#define take_pairs take_apart
+#else
+#if HONE_T == 0
+typedef ushort pair;
+#define PIXEL_BITS 8
+#else
+typedef uint pair;
+#define PIXEL_BITS 16
+#endif
+typedef pair pairs __attribute__((ext_vector_type(LANES)));
+typedef pairs pairs_at __attribute__((aligned(sizeof(PIXEL))));
+inline void take_pairs(values *turned, __global const PIXEL *from)
+{
+    const words v = CONVERT(*(__global const pairs_at *)from, words);
+    turned[0] = CONVERT(v & (uint)((1 << PIXEL_BITS) - 1), values);
+    turned[1] = CONVERT(v >> (uint)PIXEL_BITS, values);
+}
+#endif
+
+/* Pixels x, x + 2 ... and x + 1, x + 3 ... */
+inline void load_pairs(values *turned, const struct ends *e, int x)
+{
+    if (x >= 0 && x + 2 * LANES <= e->width) {
+        __builtin_prefetch(e->ahead + x);
+        if (FLOATING)
+            __builtin_prefetch(e->ahead + x + LANES);
+        take_pairs(turned, e->row + x);
+    } else
+        take_apart(turned, e->line + x);
 }
 
 /* The four elements from each one on, the next vector's behind the last ones; weights are `step` apart. */
@@ -281,25 +317,42 @@ inline values weigh_across(values v, values next, const float *weights, int step
     return add_product(sum, MOVED(v, next, 3), weights[3 * step]);
 }
 
-/* Each row of a cell, from its first cell on, becomes points, which are added to those of four rows of
- * points; with the last one, the first of these is whole. */
-WIDE_VECTORS inline void gather_pairs(const struct sums *sums, __global const float *line,
-                                      __global float *points, int pitch, const float *across,
-                                      const float *down, bool last, int count)
+/* The ends of a row, with `left` pixels before it and `right` behind it. */
+inline void make_ends(const struct ends *e, int left, int right, float border)
 {
-    values v[2], next[2];
-    load_pairs(next, line);
+    const int seen = (max(left, right) + 3 * LANES) / LANES * LANES; /* from each edge */
+    convert_pixels(e->line, e->row, 0, min(seen, e->width));
+    convert_pixels(e->line, e->row, max(e->width - seen, 0), e->width);
+    extend(e->line, e->width, left, right, border);
+}
+
+/* Of a row, from `next` on, which is replaced by the vector behind it. */
+inline values pair_points(const struct ends *e, values *next, int x, const float *across)
+{
+    const values v[2] = {next[0], next[1]};
+    load_pairs(next, e, x);
+    return weigh_across(v[0], next[0], across + POINTS - 1, -1) +
+           weigh_across(v[1], next[1], across + 2 * POINTS - 1, -1);
+}
+
+/* Both rows of a cell, from pixel x on, become points, which are added to those of four rows of points; the
+ * first of these is whole then. */
+WIDE_VECTORS inline void gather_pairs(const struct sums *sums, const struct ends *rows, int x,
+                                      __global float *points, int pitch, const float *across,
+                                      const float *down, int count)
+{
+    values upper[2], lower[2];
+    load_pairs(upper, &rows[0], x);
+    load_pairs(lower, &rows[1], x);
     for (int i = 0; i < count; i += LANES) {
-        v[0] = next[0];
-        v[1] = next[1];
-        load_pairs(next, line + 2 * (i + LANES));
-        values point = weigh_across(v[0], next[0], across + POINTS - 1, -1) +
-                       weigh_across(v[1], next[1], across + 2 * POINTS - 1, -1);
+        x += 2 * LANES;
+        const values first = pair_points(&rows[0], upper, x, across);
+        const values second = pair_points(&rows[1], lower, x, across);
 #pragma unroll
         for (int k = 0; k < POINTS; k++) {
-            values part = k + 1 == POINTS && !last ? (values)0 : LOAD(sums->at[k] + i);
-            part = add_product(part, point, down[k]);
-            if (k == 0 && last) {
+            values part = k + 1 == POINTS ? (values)0 : LOAD(sums->at[k] + i);
+            part = add_product(add_product(part, first, down[k]), second, down[POINTS + k]);
+            if (k == 0) {
                 __builtin_prefetch(points + pitch + i, 1);
                 STORE(points + i, part);
             } else
@@ -308,18 +361,22 @@ WIDE_VECTORS inline void gather_pairs(const struct sums *sums, __global const fl
     }
 }
 
-/* Of a line from its first cell on, where `first` elements lie before the image's; `cells`: across. */
-inline void gather_cell(const struct sheet *s, const struct sums *sums, __global float *line, int first,
-                        __global float *points, int pitch, const float *across, const float *down, int cell,
-                        int cells)
+/* `lines`: two of them, each `line_elements` long, whose pixels 0 are `first` elements on; `cells`:
+ * across. */
+inline void gather_cell(const struct sheet *s, const struct sums *sums, __global float *lines,
+                        int line_elements, int first, __global float *points, int pitch, const float *across,
+                        const float *down, int cell, int cells)
 {
     const int left = -first_cell(s) * 2, y = 2 * cell;
-    for (int row = 0; row < 2; row++) {
-        convert_row(line + first, row_of(&s->rows, y + row), row_of(&s->rows, y + row + 2), s->width);
-        extend(line + first, s->width, left, 2 * cells - left - s->width, s->border);
-        gather_pairs(sums, line + first - left, points, pitch, across, down + POINTS * row, row == 1,
-                     cells - 3);
+    struct ends rows[2];
+#pragma unroll
+    for (int k = 0; k < 2; k++) {
+        const struct ends e = {row_of(&s->rows, y + k), row_of(&s->rows, y + k + 2),
+                               lines + k * line_elements + first, s->width};
+        make_ends(&e, left, 2 * cells - left - s->width, s->border);
+        rows[k] = e;
     }
+    gather_pairs(sums, rows, -left, points, pitch, across, down, cells - 3);
 }
 
 /* The last rows of points of a band are those that its cells have begun. */
@@ -339,8 +396,8 @@ __kernel void gaussian_coarse_gather(__global const PIXEL *in, int in_offset, in
     int band = get_global_id(0), count = width * HONE_C;
     if (band >= bands)
         return;
-    scratch += (size_t)band * (6 * line_elements);
-    __global PIXEL *beyond = (__global PIXEL *)(scratch + (POINTS + 1) * line_elements);
+    scratch += (size_t)band * (7 * line_elements);
+    __global PIXEL *beyond = (__global PIXEL *)(scratch + (POINTS + 2) * line_elements);
     const struct sheet s = {{in + in_offset, beyond, in_pitch, height}, width, step, reach, (float)border};
     int across = gathered_cells(&s, width), left = -first_cell(&s) * step;
     __global float *sorted = scratch + POINTS * line_elements;
@@ -356,8 +413,8 @@ __kernel void gaussian_coarse_gather(__global const PIXEL *in, int in_offset, in
     for (int k = 0; k < cells + 3; k++, points += pitch) {
         if (in_pairs(step)) {
             if (k < cells)
-                gather_cell(&s, &sums, sorted, first, points, pitch, across_weights, down_weights, cell + k,
-                            across);
+                gather_cell(&s, &sums, sorted, line_elements, first, points, pitch, across_weights,
+                            down_weights, cell + k, across);
             else
                 take_points(points, sums.at[0], across - 3);
             points[pitch - 1] = FLOATING ? check_line(points, across - 3) : 0;
@@ -833,8 +890,8 @@ __kernel void gaussian_coarse_spread(__global const PIXEL *in, int in_offset, in
     int cell = band * cells, end = min(cell + cells, cells_of(height, step));
     if (cell >= end)
         return;
-    scratch += (size_t)band * (6 * line_elements);
-    __global PIXEL *beyond = (__global PIXEL *)(scratch + (POINTS + 1) * line_elements);
+    scratch += (size_t)band * (7 * line_elements);
+    __global PIXEL *beyond = (__global PIXEL *)(scratch + (POINTS + 2) * line_elements);
     const struct sheet s = {{in + in_offset, beyond, in_pitch, height}, width, step, reach, (float)border};
     const struct grid g = {gathered,
                            phi + POINTS * step + PADDING,

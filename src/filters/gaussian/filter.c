@@ -252,7 +252,7 @@ static const struct variant variants[] = {
                   {"WG_X", TUNABLE_LAUNCH, "1 2 4", "bands per work-group"}},
      .scratch = {{.bytes = "4*" COARSE_BANDS "*(" COARSE_CELLS " + 3)*" COARSE_PITCH},
                  {.bytes = "32*" COARSE_BANDS "*" COARSE_PITCH},
-                 {.bytes = "24*" COARSE_BANDS "*" COARSE_LINE}},
+                 {.bytes = "28*" COARSE_BANDS "*" COARSE_LINE}},
      .passes = {PASS("gaussian_coarse_gather", .extent = {COARSE_BANDS},
                      .arguments = {"in", "tmp0", "tmp2", "W", "H", "border", COARSE_TABLE, "STEP", "REACH",
                                    COARSE_BANDS, COARSE_CELLS, COARSE_PITCH, COARSE_LINE}),
