@@ -45,7 +45,8 @@ struct pool_ring {
     uint64_t memory; /* bytes for each device; 0: any */
     unsigned slots;  /* of each device's stream; 0: as many as streams have */
     bool lent;       /* frames lie as pool_job says all the same, with any pitch; `memory` does not count */
-    bool steady;     /* no other configurations are tried on them */
+    bool steady;     /* the next run is to be like this one: no other configurations are tried on them, and
+                      * pool_shape asks the first device of the list that takes them, not any */
 };
 
 /* What the pool may be waiting for on one device: its own thread, which builds and enqueues, and the oldest

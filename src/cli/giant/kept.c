@@ -40,18 +40,25 @@ static void add_numbers(struct sha256 *hash, const struct tiles *tiles, unsigned
     sha256_add(hash, numbers, sizeof numbers);
 }
 
-/* The input, the chain and options; the device, and how it does each step: results of floating point differ
- * in their last digits. */
+static void add_devices(struct sha256 *hash, const struct shared_device *shared)
+{
+    for (size_t i = 0; i < shared->count; i++) {
+        const hone_device_info *device = hone_device_get_info(shared->devices[i]);
+        sha256_add_text(hash, device->name);
+        sha256_add_text(hash, device->driver_version);
+    }
+}
+
+/* The input, the chain and options; the devices, and how the first one does each step: results of floating
+ * point differ in their last digits. */
 static void find_key(char key[SHA256_TEXT_SIZE], const struct engine *engine, const struct tiles *tiles)
 {
-    const hone_device_info *device = hone_device_get_info(engine->device);
     uint8_t digest[SHA256_SIZE];
     struct sha256 hash;
     hone_step_info step;
     sha256_init(&hash);
     sha256_add_text(&hash, engine->made.key);
-    sha256_add_text(&hash, device->name);
-    sha256_add_text(&hash, device->driver_version);
+    add_devices(&hash, engine->shared);
     add_numbers(&hash, tiles, engine->page);
     for (size_t i = 0; tiles_step(tiles, i, &step); i++) {
         sha256_add_text(&hash, step.filter);

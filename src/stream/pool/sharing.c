@@ -64,6 +64,15 @@ static bool leaves_it(const struct member *member, const struct pool_job *job, s
     return member->rate > 0 ? (member->in_flight + 1) * member->rate > theirs : member->in_flight > 0;
 }
 
+/* What is asked without a frame takes memory by the device that answers, by which callers choose sizes. */
+static bool leaves_the_question(const struct member *member, const struct pool_job *job)
+{
+    for (unsigned i = 0; i < member->index && !job->in && job->shape->ring.steady; i++)
+        if (takes(&member->pool->members[i], job->shape))
+            return true;
+    return false;
+}
+
 struct pool_job *pool_next_job(struct member *member)
 {
     struct pool *pool = member->pool;
@@ -73,7 +82,7 @@ struct pool_job *pool_next_job(struct member *member)
     for (struct pool_job **at = &pool->waiting; *at; at = &(*at)->next, ahead++) {
         struct pool_job *job = *at;
         if (takes(member, job->shape) && (!job->in || member->in_flight < member->most) &&
-            !leaves_it(member, job, ahead)) {
+            !leaves_it(member, job, ahead) && !leaves_the_question(member, job)) {
             *at = job->next;
             return job;
         }

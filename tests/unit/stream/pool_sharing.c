@@ -151,6 +151,25 @@ TEST(a_device_of_unknown_speed_is_tried_with_one_frame_at_a_time)
     CHECK(fabs(go(&run, 40, 0) - 20) < 1e-9);
 }
 
+/* By whose memory the parts of an image get their size: the same in the next run, which goes on where this
+ * one ended. */
+TEST(what_is_asked_of_parts_is_asked_of_the_first_device_that_takes_them)
+{
+    static struct run run;
+    struct pool_job question = {.shape = &run.shape};
+    for (int steady = 0; steady < 2; steady++) {
+        begin(&run, (const double[]){100, 1, 1}, 3);
+        run.shape.ring.steady = steady;
+        run.pool.waiting = &question;
+        CHECK(pool_next_job(&run.members[1]) == (steady ? NULL : &question));
+    }
+    run.members[0].state = MEMBER_FAILED;
+    CHECK(!pool_next_job(&run.members[2]));
+    run.shape.refused = 1 << 1;
+    CHECK(!pool_next_job(&run.members[1]));
+    CHECK(pool_next_job(&run.members[2]) == &question);
+}
+
 static double draw(uint32_t *state, double least, double most)
 {
     *state = *state * 1664525u + 1013904223u;
