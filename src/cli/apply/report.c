@@ -436,7 +436,11 @@ static struct other describe_other(const char *path)
         return (struct other){path, "-r follows no symbolic links to folders (name it as an input)", ""};
     if (!S_ISREG(info.st_mode))
         return (struct other){path, "it is a pipe or a device, not a file", ""};
-    if (video_is_name(path) && video_is_built())
+    if (video_is_built() && video_is_raw_name(path))
+        return (struct other){path, "--raw, for one file, says what such frames are: ", suffix};
+    if (video_is_built() && video_is_name(path) && !video_muxer(path))
+        return (struct other){path, "no such videos are written; -o FILE.mkv takes one: ", suffix};
+    if (video_is_built() && video_is_name(path))
         return (struct other){path, "--format is for pictures, and this is a video: ", suffix};
     return (struct other){path, *suffix ? "hone reads no files of the kind " : "the name has no suffix",
                           suffix};

@@ -65,7 +65,7 @@ static hone_status take_entry(struct walk *walk, int folder, const char *name, c
         return walk->recursive && !is_left_out(walk, &info) ? add_name(walk, walk->others, path) : HONE_OK;
     if (strstr(name, ".hone-"))
         return HONE_OK;
-    const bool is_video = video_is_built() && video_is_name(name) && !video_is_raw_name(name),
+    const bool is_video = video_is_built() && video_muxer(name) && !video_is_raw_name(name),
                is_image = S_ISREG(info.st_mode) && (is_video || media_is_image_name(name));
     return add_name(walk, is_image ? walk->list : walk->others, path);
 }

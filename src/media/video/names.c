@@ -29,14 +29,25 @@ static const struct {
     {"raw", ".yuv .rgb .raw", RAW, "frames alone, one after the other; --raw says what an input's are"},
 };
 
-static int find(const char *name)
+/* Of the others that FFmpeg's libraries recognise, those that people have. */
+static const char read_only[] = ".flv .f4v .wmv .asf .mxf .gxf .3gp .3g2 .dv .ivf .obu .mk3d .ogm .divx .qt "
+                                ".rm .rmvb .wtv .m1v .m2v .h264 .264 .h265 .265 .hevc";
+
+/* "" where there is none, or no video has one so long. */
+static void find_suffix(char suffix[MAX_SUFFIX + 1], const char *name)
 {
     const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name, *dot = strrchr(base, '.');
-    char suffix[MAX_SUFFIX + 1] = "";
+    suffix[0] = '\0';
     if (!dot || dot == base || strlen(dot) > MAX_SUFFIX)
-        return -1;
-    for (size_t i = 0; dot[i]; i++)
+        return;
+    for (size_t i = 0; i <= strlen(dot); i++)
         suffix[i] = (char)tolower((unsigned char)dot[i]);
+}
+
+static int find(const char *name)
+{
+    char suffix[MAX_SUFFIX + 1];
+    find_suffix(suffix, name);
     for (size_t i = 0; i < COUNT_OF(formats); i++)
         if (text_has_word(formats[i].suffixes, suffix))
             return (int)i;
@@ -50,7 +61,9 @@ void video_silence(void)
 
 bool video_is_name(const char *name)
 {
-    return find(name) >= 0;
+    char suffix[MAX_SUFFIX + 1];
+    find_suffix(suffix, name);
+    return find(name) >= 0 || text_has_word(read_only, suffix);
 }
 
 const char *video_muxer(const char *name)

@@ -31,7 +31,7 @@ void video_silence(void);
 /* Loads the module that is linked with them, which all calls but those on names need; they do so by
  * themselves. HONE_ERROR_UNSUPPORTED when there is none. Threads: safe. */
 hone_status video_load(hone_error *error);
-/* Whether a file of this name is a video by its suffix. */
+/* Whether a file of this name is a video by its suffix, be it one that is read only: video_muxer is NULL. */
 bool video_is_name(const char *name);
 /* Whether such a file is frames alone, so that their format has to be said to read it. */
 bool video_is_raw_name(const char *name);

@@ -1429,6 +1429,21 @@ def test_what_cannot_be_meant_is_refused():
         place.run("apply", "box size=3", place.path("same.mkv"), "-o", place.path("same.mkv"), "--force")
 
 
+def test_videos_that_are_only_read_are_no_broken_images():
+    with Here() as place:
+        os.mkdir(place.path("in"))
+        ffmpeg("-f", "lavfi", "-i", "testsrc2=size=64x48:rate=25:duration=0.2", "-pix_fmt", "yuv420p", place.path("in", "a.flv"))
+        for name, content in ("a.yuv", bytes(6144)), ("b.pgm", b"P5 1 1 255\n\0"):
+            with open(place.path("in", name), "wb") as file:
+                file.write(content)
+        for out in "out.flv", "out.png":
+            result = place.run("apply", "box size=3", place.path("in", "a.flv"), "-o", place.path(out), "--frames", "1-3", status=2)
+            frame.check("a video's suffix says the format" in result.stderr, f"{out}: {result.stderr}")
+        place.run("apply", "box size=3", place.path("in", "a.flv"), "-o", place.path("out.mkv"))
+        said = place.run("apply", "box size=3", place.path("in"), "-o", place.path("out/")).stderr
+        frame.check("a.flv': no such videos are written" in said and "a.yuv': --raw" in said, said)
+
+
 def test_encoders_take_their_settings():
     """Smaller files for less quality; ones that play."""
     with Here() as place:
