@@ -117,6 +117,7 @@ struct tiff_facts {
     bool planes;            /* of gray and extra channels, each stored by itself */
     bool tiled_planes;      /* each channel stored by itself, in tiles, which libvips does not read */
     bool log;               /* LogL or LogLuv */
+    bool negative;          /* its smallest numbers are white, and stay: they have a sign, or are fractions */
     bool fine_palette;      /* the colours of its palette differ in more than 8 bits */
     bool chroma;            /* YCbCr that is neither JPEG nor coarser than luma */
     bool split;    /* more than four channels of gray or RGB, none of them alpha: each comes by itself */

@@ -165,6 +165,10 @@ static VipsImage *open_by_descriptor(struct media_input *input, VipsSource *sour
     state->tiff.tolerant = input->options.accept_damaged;
     state->tiff.counted = input->options.goes_on;
     state->tiff.many = looked && !input->options.goes_on && tiff_has_many(input->fd);
+    if (looked && state->tiff.negative)
+        media_note(
+            input, MEDIA_ONCE,
+            "its smallest numbers are white; they are kept as they are, and the result does not say so");
     if (looked && state->tiff.tiled_planes && !tiff_reads(&state->tiff))
         return NULL;
     if (looked && tiff_reads(&state->tiff)) {

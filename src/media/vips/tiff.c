@@ -172,6 +172,7 @@ bool tiff_look(int fd, unsigned page, struct tiff_facts *facts)
         facts->tile_width = facts->tile_height = 0;
     count_extra(tiff, facts);
     const uint16_t photometric = field(tiff, TIFFTAG_PHOTOMETRIC);
+    facts->negative = photometric == PHOTOMETRIC_MINISWHITE && strcmp(facts->kind, "unsigned") != 0;
     facts->chroma = is_whole_chroma(tiff);
     facts->fine_palette = has_fine_palette(tiff, facts->bits);
     facts->log = photometric == PHOTOMETRIC_LOGL || photometric == PHOTOMETRIC_LOGLUV;

@@ -13,6 +13,7 @@ import zlib
 
 import cv2
 import numpy as np
+import tifffile
 from PIL import Image
 
 import bridge
@@ -403,6 +404,10 @@ def test_floats_of_other_sizes_are_read():
                 _, pixels, said = blurred(place, "in.tif")
                 frame.check(pixels.dtype == np.float32 and abs(pixels - mean(image)).max() < 1e-6, f"{kind} x{channels} {tile}")
                 frame.check(f"{8 * image.dtype.itemsize}-bit floating point is read as f32" in said, said)
+        for kind in ("i2", "f4", "f8", "u1"):
+            tifffile.imwrite(place.path("in.tif"), random(1, kind)[..., 0], photometric="miniswhite")
+            said = blurred(place, "in.tif")[2]
+            frame.check(("smallest numbers are white" in said) == (kind != "u1"), f"{kind}: {said}")
         special = np.array([[0, -0.0, 65504, -1, 2 ** -24, -2 ** -14, np.inf, -np.inf, np.nan, 1 / 3]], "f2")[..., None]
         write_tiff(place.path("in.tif"), [special])
         pixels = blurred(place, "in.tif", chain="transpose")[1]
