@@ -352,6 +352,8 @@ bool muxer_is_unusual(const AVOutputFormat *muxer, enum AVCodecID id);
 int muxer_compliance(const AVOutputFormat *muxer);
 /* Y4M takes frames as they are, but only planar ones. */
 bool muxer_is_y4m(const AVOutputFormat *muxer);
+/* Of the encoder: as av_interleaved_write_frame. */
+int muxer_write(AVFormatContext *output, AVPacket *packet);
 
 /* ---- Time codes ---- */
 

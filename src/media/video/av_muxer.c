@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 
+#include <libavutil/imgutils.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -123,6 +124,31 @@ int muxer_complete(const AVOutputFormat *muxer, bool seekable, AVCodecParameters
 bool muxer_is_y4m(const AVOutputFormat *muxer)
 {
     return strcmp(muxer->name, "yuv4mpegpipe") == 0;
+}
+
+/* FFmpeg halves the bytes of chroma's rows, not the samples: of an odd width, those of two bytes are cut. */
+static void write_y4m(AVIOContext *to, const AVFrame *frame)
+{
+    const enum AVPixelFormat format = (enum AVPixelFormat)frame->format;
+    static const unsigned char head[] = {'F', 'R', 'A', 'M', 'E', '\n'};
+    avio_write(to, head, sizeof head);
+    for (int plane = 0; plane < av_pix_fmt_count_planes(format); plane++) {
+        const int shift = plane == 1 || plane == 2 ? av_pix_fmt_desc_get(format)->log2_chroma_h : 0;
+        const int rows = AV_CEIL_RSHIFT(frame->height, shift),
+                  bytes = av_image_get_linesize(format, frame->width, plane);
+        for (int y = 0; y < rows; y++)
+            avio_write(to, frame->data[plane] + (ptrdiff_t)y * frame->linesize[plane], bytes);
+    }
+    avio_flush(to);
+}
+
+int muxer_write(AVFormatContext *output, AVPacket *packet)
+{
+    if (!muxer_is_y4m(output->oformat))
+        return av_interleaved_write_frame(output, packet);
+    write_y4m(output->pb, (const AVFrame *)packet->data);
+    av_packet_unref(packet);
+    return output->pb->error;
 }
 
 int muxer_compliance(const AVOutputFormat *muxer)

@@ -439,7 +439,7 @@ static hone_status receive(struct video_output *output, hone_error *error)
         times_restore(&output->times, packet, output->stream->time_base);
         order_stamps(output, &output->streams[output->like->stream->index], packet);
         log_forget();
-        status = check_written(output, av_interleaved_write_frame(output->format, packet), error);
+        status = check_written(output, muxer_write(output->format, packet), error);
     }
     return status;
 }

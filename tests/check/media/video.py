@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import glob
 import hashlib
+import itertools
 import json
 import os
 import pty
@@ -791,6 +792,26 @@ def test_raw_frames_that_do_not_fit():
             frame.check(said in result.stderr, f"{bad}: {result.stderr}")
         result = place.run("apply", "box size=3", place.path("in.yuv"), "-o", out, status=2)
         frame.check("--raw yuv420p:" in result.stderr and not os.path.exists(out), result.stderr)
+
+
+def test_y4m_holds_all_samples_of_odd_sizes():
+    """FFmpeg's own writer cuts a byte off each row of chroma of an odd width if samples have two."""
+    shifts = {"420": (1, 1), "422": (1, 0), "444": (0, 0)}
+    with Here() as place:
+        for layout, bits in itertools.product(shifts, (8, 9, 10, 12, 16)):
+            if layout != "420" and bits in (9, 16):
+                continue
+            width, height, (across, down) = 17, 9, shifts[layout]
+            count = width * height + 2 * -(-width >> across) * -(-height >> down)
+            frames = [np.random.default_rng(n).integers(0, 1 << bits, count).astype("u1" if bits == 8 else "<u2").tobytes() for n in range(3)]
+            with open(place.path("in.yuv"), "wb") as file:
+                file.write(b"".join(frames))
+            name = f"yuv{layout}p" + (f"{bits}le" if bits > 8 else "")
+            place.run("apply", "box size=1", "--raw", f"{name}:{width}x{height}@25", place.path("in.yuv"), "-o", place.path("out.y4m"), "--force")
+            with open(place.path("out.y4m"), "rb") as file:
+                head, rest = file.read().split(b"\n", 1)
+            frame.check(head.startswith(b"YUV4MPEG2 W17 H9 F25:1"), f"{name}: {head}")
+            frame.check(rest == b"".join(b"FRAME\n" + one for one in frames), f"{name}: {len(rest)} bytes, other frames")
 
 
 def test_a_pipe_brings_an_mp4_that_begins_with_its_list():
