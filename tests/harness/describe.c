@@ -108,14 +108,16 @@ static void check_references(const struct look *look, const char *kind, const ch
         WRONG(look, "%s %s: %s", kind, name, error.message);
 }
 
-/* A name that is negated alone, and computed with then: "!W*H >= 9" is never more than "0 >= 9". NULL: none. */
+/* A name that is negated alone, and computed with then: "!W*H >= 9" is never more than "0 >= 9". NULL: there
+ * is none. */
 static const char *negated_alone(const char *where)
 {
     for (const char *at = where; (at = strchr(at, '!')); at++) {
         const char *end = at + 1;
         while (*end == '_' || isalnum((unsigned char)*end))
             end++;
-        if (end > at + 1 && strchr("*/%+-<>=", *(end + strspn(end, " "))) && *(end + strspn(end, " ")))
+        const char next = end[strspn(end, " ")];
+        if (end > at + 1 && next && strchr("*/%+-<>=", next))
             return at;
     }
     return NULL;
