@@ -229,12 +229,16 @@ enum AVCodecID encoder_exact(const struct encoder_request *r)
     return choose_exact(&choice, r) ? choice.codec->id : AV_CODEC_ID_NONE;
 }
 
+static const char without_a_code[] = "a name that ends with .raw takes them as they are";
+
 /* What would take the frames, in words. */
 static void find_way_out(char *way_out, size_t size, const struct encoder_request *r)
 {
     struct encoder_choice other;
     if (choose_of(&other, AV_CODEC_ID_FFV1, r, false))
         snprintf(way_out, size, "a name that ends with .mkv, with --codec ffv1, keeps them");
+    else if (kept(r) == AV_CODEC_ID_RAWVIDEO)
+        snprintf(way_out, size, "%s", without_a_code);
     else if (choose_of(&other, kept(r), r, true))
         snprintf(way_out, size, "a name that ends with .mkv, without --codec, keeps %s, with %d bits",
                  avcodec_get_name(kept(r)), depth(other.format));
@@ -259,8 +263,9 @@ static hone_status check_choice(const struct encoder_choice *choice, const struc
         return error_usage(error, "'%s': %s does not hold %s; .mkv holds nearly every codec", r->name,
                            r->muxer->long_name, avcodec_get_name(choice->codec->id));
     if (!muxer_holds_frames(r->muxer, choice->codec->id, choice->format))
-        return error_usage(error, "'%s': %s has no code for frames of %s that are not encoded; .nut has",
-                           r->name, r->muxer->long_name, av_get_pix_fmt_name(choice->format));
+        return error_usage(error, "'%s': %s has no code for frames of %s that are not encoded; %s", r->name,
+                           r->muxer->long_name, av_get_pix_fmt_name(choice->format),
+                           avcodec_pix_fmt_to_codec_tag(choice->format) ? ".nut has" : without_a_code);
     if (choice->format != AV_PIX_FMT_NONE)
         return encoder_check_settings(choice->codec, r->options, error);
     find_way_out(way_out, sizeof way_out, r);

@@ -78,8 +78,11 @@ static const struct {
       AV_PIX_FMT_BGRA, AV_PIX_FMT_ARGB, AV_PIX_FMT_ABGR, AV_PIX_FMT_NONE}},
 };
 
+/* NUT takes FFmpeg's codes, and frames without one (P010 ...) are read back as 15 bits of RGB. */
 bool muxer_holds_frames(const AVOutputFormat *muxer, enum AVCodecID id, enum AVPixelFormat format)
 {
+    if (id == AV_CODEC_ID_RAWVIDEO && strcmp(muxer->name, "nut") == 0)
+        return avcodec_pix_fmt_to_codec_tag(format) != 0;
     for (size_t i = 0; i < COUNT_OF(raw_muxers) && id == AV_CODEC_ID_RAWVIDEO; i++) {
         const enum AVPixelFormat *at = raw_muxers[i].held;
         if (strcmp(raw_muxers[i].name, muxer->name) != 0)

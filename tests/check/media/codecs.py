@@ -119,6 +119,22 @@ def test_frames_that_are_not_encoded():
         frame.check("has no code for frames of gray16le" in said and ".nut has" in said, said)
 
 
+def test_frames_that_nut_has_no_code_for():
+    """FFmpeg's writer takes them, and its reader gives 15 bits of RGB."""
+    with Here() as place:
+        for pixels, planar in ("p010le", "yuv420p10le"), ("nv24", "yuv444p"):
+            wanted = ffmpeg(*picture(frames=2), "-vf", f"format={planar}", "-f", "rawvideo", "-pix_fmt", pixels, "-")
+            with open(place.path("in.raw"), "wb") as file:
+                file.write(wanted)
+            given = ("apply", SAME, "--raw", f"{pixels}:96x64", place.path("in.raw"), "-o")
+            said = place.run(*given, place.path("out.nut"), "--force").stderr
+            frame.check("has no code for" in said and described(place.path("out.nut"))[0] == "ffv1", said)
+            got = ffmpeg("-i", place.path("out.nut"), "-f", "rawvideo", "-pix_fmt", pixels, "-")
+            frame.check(got == wanted, f"{pixels}: other frames")
+            said = place.run(*given, place.path("no.nut"), "--codec", "rawvideo", status=2).stderr
+            frame.check(".raw takes them" in said, said)
+
+
 def test_what_muxers_refuse_becomes_another_codec():
     """Though their lists of codecs have them."""
     with Here() as place:
