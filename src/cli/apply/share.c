@@ -112,6 +112,38 @@ static hone_status open_list(struct shared_device *shared, const struct engine *
     return status;
 }
 
+static bool passes(struct shared_device *shared, size_t i)
+{
+    struct guard_watch watch;
+    guard_watch(&watch, share_bound(shared, 0), "testing the device %s",
+                share_device_name(shared->devices[i]));
+    const bool passed = selftest_passes(shared->devices[i]);
+    guard_unwatch(&watch);
+    return passed;
+}
+
+/* Whose results cannot be trusted, while there is another. */
+static void leave_out_failing(struct shared_device *shared, const struct engine *engine)
+{
+    bool passed[POOL_DEVICES];
+    size_t fit = 0, kept = 0;
+    for (size_t i = 0; i < shared->count; i++)
+        fit += passed[i] = passes(shared, i);
+    for (size_t i = 0; i < shared->count && fit > 0; i++) {
+        hone_device *device = shared->devices[i];
+        shared->devices[i] = NULL;
+        if (passed[i]) {
+            shared->devices[kept++] = device;
+            continue;
+        }
+        cli_warn(&engine->options->common,
+                 "device %u (%s) is left out: it failed its self-test (`hone doctor`)",
+                 hone_device_get_info(device)->index, share_device_name(device));
+        hone_device_close(&device);
+    }
+    shared->count = fit > 0 ? kept : shared->count;
+}
+
 /* One that cannot be opened is left out while there is another. */
 static hone_status open_every(struct shared_device *shared, const struct engine *engine, hone_error *error)
 {
@@ -127,6 +159,7 @@ static hone_status open_every(struct shared_device *shared, const struct engine 
         last = one ? one : last;
     }
     hone_device_list_free(&devices);
+    leave_out_failing(shared, engine);
     if (!status && shared->count == 0)
         status = last ? last : error_set(error, HONE_ERROR_NO_DEVICE, "no device; `hone doctor` says why");
     return status;

@@ -75,6 +75,19 @@ def test_all_devices_take_part():
             frame.check(devices(reports) == {0, 1} and not said.count("left out"), f"{devices(reports)} {said}")
 
 
+def test_a_device_that_fails_its_self_test_is_left_out():
+    third = {"RUSTICL_ENABLE": "llvmpipe", "OCL_ICD_VENDORS": ""}
+    with Desk(4) as desk:
+        tested = desk.any("doctor", "gray", **TWO, **third).stdout
+        if "loops run to their end: no" not in tested:
+            raise frame.Skip("left out: no device here fails its self-test")
+        said, reports, _ = desk.through("out", "--device", "all", **third)
+        frame.check("device 2 (llvmpipe" in said and "is left out: it failed its self-test" in said, f"{said}")
+        frame.check(devices(reports) <= {0, 1}, f"{devices(reports)} {said}")
+        said, reports, _ = desk.through("alone", "--device", "2", **third)
+        frame.check(devices(reports) == {2} and "left out" not in said, f"{devices(reports)} {said}")
+
+
 def test_a_device_that_fails_is_left_out_and_nothing_is_lost():
     with Desk() as desk:
         _, _, right = desk.through("one", "--device", "1")
