@@ -184,7 +184,7 @@ static int apply(struct apply_options *options, const char *text, const struct o
     if (!status && options->reproducible)
         hone_chain_make_reproducible(chain);
     THEN(status, check_work(&items, options, chain, inputs, &error));
-    if (!status)
+    if (!status || items.count == 0) /* what is in a folder without images */
         apply_report_items(options, &items);
     int result = status ? cli_fail(&options->common, &error) : apply_all(options, chain, &items);
     items_finish(&items);

@@ -480,7 +480,7 @@ static void tell_others(const struct apply_options *options, const struct items 
         struct text reason = {0};
         list[i] = describe_other(items->others[i]);
         text_add(&reason, "%s%s", list[i].why, list[i].suffix);
-        if (options->common.json)
+        if (options->common.json && items->count > 0) /* else the report is that there is no image */
             cli_print_json_line(skipped_json(list[i].path, NULL, text_view(&reason)));
         text_finish(&reason);
     }

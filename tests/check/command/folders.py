@@ -137,6 +137,20 @@ def test_what_is_left_out_is_named_once():
         frame.check("leads nowhere" in reasons["dangling.pgm"] and "pipe" in reasons["fifo.pgm"] and ".nef" in reasons["z.nef"], f"{reasons}")
 
 
+def test_what_is_in_a_folder_without_images_is_named():
+    with Place() as place:
+        os.mkdir(place.path("in"))
+        for name in ("x.bmp", "notes"):
+            with open(place.path("in", name), "wb") as file:
+                file.write(b"no image")
+        given = ("apply", "transpose", place.path("in"), "-o", place.path("out/"))
+        said = place.run(*given, status=3).stderr
+        frame.check("x.bmp': hone reads no files of the kind .bmp" in said and "notes': the name has no suffix" in said, said)
+        frame.check(said.splitlines()[-1].startswith("hone: no image in the folder"), said)
+        told = json.loads(place.run(*given, "--json", status=3).stdout)
+        frame.check(told["status"] == "failed" and "no image in the folder" in told["message"], f"{told}")
+
+
 def test_pictures_of_black_and_white_become_gray():
     """PBM cannot hold the result; one whose name is taken then is a clash as any other."""
     with Place() as place:
