@@ -119,7 +119,7 @@ int main(int argc, char **argv)
     hone_error error = {0};
     hone_chain *chain = NULL;
     struct bench b = {0};
-    const hone_device_request request = {.profile = true};
+    const hone_device_request request = {.size = sizeof request, .profile = true, .profile_ends = true};
     int rounds = argc > 6 ? atoi(argv[6]) : 0;
     if (argc < 7 || rounds < 1)
         return fprintf(stderr, "usage: filter CHAIN WIDTH HEIGHT TYPE CHANNELS ROUNDS [VARIANT [CONFIG]]\n"),

@@ -17,7 +17,7 @@
 
 static hone_status take_request(hone_device_request *to, const hone_device_request *from, hone_error *error)
 {
-    enum { FIRST = sizeof *to }; /* 0.1 has all members; the next one begins behind them */
+    enum { FIRST = offsetof(hone_device_request, profile_ends) }; /* the members of 0.1 end there */
     return options_take(to, from, sizeof *to, FIRST, "hone_device_request", error);
 }
 
@@ -82,6 +82,7 @@ static hone_status copy_request(struct hone_device *device, const hone_device_re
 {
     const char *folder = request->kernel_folder ? request->kernel_folder : getenv("HONE_KERNEL_DIR");
     device->profile = request->profile;
+    device->profile_ends = request->profile_ends;
     device->out_of_order = request->out_of_order && device->info.out_of_order;
     device->no_disk = request->no_disk_cache;
     device->log = request->log;
@@ -342,6 +343,16 @@ void device_use_host_clock(struct hone_device *device)
 bool device_profiles(const struct hone_device *device)
 {
     return device->profile;
+}
+
+bool device_keeps_times(const struct hone_device *device)
+{
+    return device->profile || device->host_clock;
+}
+
+bool device_times_ends(const struct hone_device *device)
+{
+    return device->profile_ends && !device->host_clock;
 }
 
 bool device_is_out_of_order(const struct hone_device *device)

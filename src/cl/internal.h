@@ -49,7 +49,7 @@ struct hone_device {
     cl_command_queue queue;
     bool is_foreign;                    /* the queue is the caller's */
     _Atomic(cl_command_queue) lanes[2]; /* in order, for uploads and downloads; NULL: none were asked for */
-    bool profile, out_of_order, no_disk;
+    bool profile, profile_ends, out_of_order, no_disk;
     bool host_clock; /* see device_use_host_clock */
     char *kernel_folder;
     hone_log_function log;

@@ -10,7 +10,7 @@
 
 bool event_keeps_times(const hone_event *event)
 {
-    return event->device->profile || event->device->host_clock;
+    return device_keeps_times(event->device);
 }
 
 hone_command_kind command_kind_of(cl_event event)

@@ -6,35 +6,50 @@
 #include "filter/instance_internal.h"
 #include "filter/registry.h"
 
+/* Which commands of a sequence have events; each costs the driver time, more so with stamps. */
+enum sequence_events {
+    EVENTS_NONE,
+    EVENTS_LAST, /* whose end is that of all */
+    EVENTS_ENDS, /* copies, and the first and the last pass: enough to tell kernels from copies */
+    EVENTS_ALL
+};
+
 /* A sequence of commands on the device's queue. In order, only the first waits; out of order, each waits for
  * the one before. */
 struct sequence {
     struct wait_list wait;
-    bool events, chained;
+    enum sequence_events events;
+    bool chained;
     hone_event *all; /* what is enqueued so far, as one event */
 };
 
-static struct wait_list sequence_wait(struct sequence *s)
+static enum sequence_events events_for(const struct hone_device *device, bool wanted)
 {
-    if (!s->all)
-        return s->wait;
-    return s->chained ? (struct wait_list){(const hone_event *const *)&s->all, 1} : (struct wait_list){0};
+    if (device_is_out_of_order(device))
+        return EVENTS_ALL;
+    if (!wanted)
+        return EVENTS_NONE;
+    return !device_keeps_times(device) ? EVENTS_LAST : device_times_ends(device) ? EVENTS_ENDS : EVENTS_ALL;
 }
 
-/* The place for the next command's event, or NULL. */
-static hone_event **sequence_slot(struct sequence *s, hone_event **next)
+static struct wait_list sequence_wait(struct sequence *s)
+{
+    return s->chained && s->all ? (struct wait_list){(const hone_event *const *)&s->all, 1} : s->wait;
+}
+
+/* The place for the next command's event, or NULL where `least` is more than the sequence wants. */
+static hone_event **sequence_slot(struct sequence *s, hone_event **next, enum sequence_events least)
 {
     *next = NULL;
-    return s->events ? next : NULL;
+    return s->events >= least ? next : NULL;
 }
 
 static void sequence_advance(struct sequence *s, hone_event *next)
 {
-    if (!s->events)
-        s->wait = (struct wait_list){0};
-    else if (s->all)
+    s->wait = (struct wait_list){0};
+    if (next && s->all)
         event_join(&s->all, &next, &s->all);
-    else
+    else if (next)
         s->all = next;
 }
 
@@ -97,15 +112,15 @@ static hone_status fill_image(struct instance *instance, enum surface_role role,
     if (surface->pitch != row) {
         const struct span source = {offset, surface->pitch, row, desc->height},
                           target = {0, row, row, desc->height};
-        TRY(memory_copy(from, &source, instance->tight, &target, sequence_wait(s), sequence_slot(s, &next),
-                        error));
+        TRY(memory_copy(from, &source, instance->tight, &target, sequence_wait(s),
+                        sequence_slot(s, &next, EVENTS_ENDS), error));
         sequence_advance(s, next);
         from = instance->tight;
         offset = 0;
     }
     status = memory_buffer_to_image(from, offset, instance->images[role][reading],
                                     image_width(instance, role, reading), desc->height, sequence_wait(s),
-                                    sequence_slot(s, &next), error);
+                                    sequence_slot(s, &next, EVENTS_ENDS), error);
     if (!status)
         sequence_advance(s, next);
     return status;
@@ -121,14 +136,14 @@ static hone_status empty_image(struct instance *instance, int reading, const str
     TRY(memory_image_to_buffer(instance->images[SURFACE_OUT][reading],
                                padded ? instance->tight : surface->memory, padded ? 0 : surface->offset,
                                image_width(instance, SURFACE_OUT, reading), desc->height, sequence_wait(s),
-                               sequence_slot(s, &next), error));
+                               sequence_slot(s, &next, EVENTS_LAST), error));
     sequence_advance(s, next);
     if (!padded)
         return HONE_OK;
     const struct span source = {0, row, row, desc->height};
     const struct span target = {surface->offset, surface->pitch, row, desc->height};
     hone_status status = memory_copy(instance->tight, &source, surface->memory, &target, sequence_wait(s),
-                                     sequence_slot(s, &next), error);
+                                     sequence_slot(s, &next, EVENTS_LAST), error);
     if (!status)
         sequence_advance(s, next);
     return status;
@@ -173,11 +188,19 @@ static uint64_t pass_traffic(const struct instance *instance, size_t pass, const
     return bytes;
 }
 
-static hone_status run_passes(struct instance *instance, const struct surfaces *surfaces, struct sequence *s,
-                              hone_error *error)
+/* From which level on a pass has an event; `copies` come behind the last one. */
+static enum sequence_events pass_events(const struct instance *instance, size_t pass, bool copies)
+{
+    const bool last = pass + 1 == variant_pass_count(instance->variant);
+    return last && !copies ? EVENTS_LAST : last || pass == 0 ? EVENTS_ENDS : EVENTS_ALL;
+}
+
+static hone_status run_passes(struct instance *instance, const struct surfaces *surfaces, bool copies,
+                              struct sequence *s, hone_error *error)
 {
     hone_status status = HONE_OK;
     for (size_t p = 0; p < variant_pass_count(instance->variant) && !status; p++) {
+        const enum sequence_events least = pass_events(instance, p, copies);
         const struct pass_geometry *g = &instance->geometry[p];
         struct launch launch = {.dimensions = g->dimensions};
         hone_event *next;
@@ -186,8 +209,8 @@ static hone_status run_passes(struct instance *instance, const struct surfaces *
             launch.local[d] = (size_t)g->local[d];
         }
         status = set_surfaces(instance, p, surfaces, error);
-        THEN(status,
-             kernel_enqueue(instance->kernels[p], &launch, sequence_wait(s), sequence_slot(s, &next), error));
+        THEN(status, kernel_enqueue(instance->kernels[p], &launch, sequence_wait(s),
+                                    sequence_slot(s, &next, least), error));
         if (!status)
             event_note_bytes(next, pass_traffic(instance, p, surfaces));
         if (!status)
@@ -211,12 +234,13 @@ static struct span surface_span(const struct surface *surface, const hone_image_
 }
 
 static hone_status move_surface(const struct surface *from, const struct surface *to,
-                                const hone_image_desc *desc, struct sequence *s, hone_error *error)
+                                const hone_image_desc *desc, enum sequence_events least, struct sequence *s,
+                                hone_error *error)
 {
     const struct span source = surface_span(from, desc), target = surface_span(to, desc);
     hone_event *next;
     hone_status status = memory_copy(from->memory, &source, to->memory, &target, sequence_wait(s),
-                                     sequence_slot(s, &next), error);
+                                     sequence_slot(s, &next, least), error);
     if (!status)
         sequence_advance(s, next);
     return status;
@@ -266,7 +290,17 @@ static hone_status align_surface(struct instance *instance, enum surface_role ro
     const hone_status status = reserve_aligned(instance, role, error);
     const struct surface original = *surface;
     *surface = (struct surface){*copy, 0, aligned_pitch(desc)};
-    return status || role == SURFACE_OUT ? status : move_surface(&original, surface, desc, s, error);
+    return status || role == SURFACE_OUT ? status
+                                         : move_surface(&original, surface, desc, EVENTS_ENDS, s, error);
+}
+
+static bool has_copies_behind(const struct instance *instance, const struct surfaces *placed,
+                              const struct surfaces *wanted)
+{
+    bool images = false;
+    for (int reading = 0; reading < READINGS; reading++)
+        images = images || instance->images[SURFACE_OUT][reading];
+    return images || placed->out.memory != wanted->out.memory;
 }
 
 static hone_status run_all(struct instance *instance, const struct surfaces *surfaces, struct sequence *s,
@@ -278,20 +312,21 @@ static hone_status run_all(struct instance *instance, const struct surfaces *sur
     for (int role = 0; role < SURFACE_COUNT && !status; role++)
         status = align_surface(instance, (enum surface_role)role, roles[role], s, error);
     THEN(status, fill_images(instance, &placed, s, error));
-    THEN(status, run_passes(instance, &placed, s, error));
+    THEN(status, run_passes(instance, &placed, has_copies_behind(instance, &placed, surfaces), s, error));
     for (int reading = 0; reading < READINGS && !status; reading++)
         if (instance->images[SURFACE_OUT][reading])
             status = empty_image(instance, reading, &placed.out, s, error);
     if (!status && placed.out.memory != surfaces->out.memory)
-        status = move_surface(&placed.out, &surfaces->out, case_result(&instance->c), s, error);
+        status = move_surface(&placed.out, &surfaces->out, case_result(&instance->c), EVENTS_LAST, s, error);
     return status;
 }
 
 hone_status instance_enqueue(struct instance *instance, const struct surfaces *surfaces,
                              struct wait_list wait, hone_event **done, hone_error *error)
 {
-    struct sequence s = {.wait = wait, .chained = device_is_out_of_order(instance->device)};
-    s.events = done || s.chained;
+    struct sequence s = {.wait = wait,
+                         .events = events_for(instance->device, done),
+                         .chained = device_is_out_of_order(instance->device)};
     hone_status status = run_all(instance, surfaces, &s, error);
     if (status || !done)
         hone_event_destroy(&s.all);

@@ -115,11 +115,12 @@ static hone_status enqueue_step(hone_device *device, struct step *step, const st
     return status;
 }
 
-/* Events in between are needed to chain (out of order) and to span the time stamps. */
+/* Events in between are needed to chain (out of order) and for time stamps. */
 static hone_status enqueue_steps(hone_plan *plan, hone_image *in, hone_image *out, struct wait_list wait,
                                  hone_event **done, hone_error *error)
 {
-    bool chained = device_is_out_of_order(plan->device), events = done || chained;
+    const bool chained = device_is_out_of_order(plan->device),
+               timed = done && device_keeps_times(plan->device);
     hone_event *all = NULL;
     hone_status status = HONE_OK;
     for (size_t i = 0; i < plan->now.count && !status; i++) {
@@ -128,6 +129,7 @@ static hone_status enqueue_steps(hone_plan *plan, hone_image *in, hone_image *ou
         if (all && chained)
             after = (struct wait_list){(const hone_event *const *)&all, 1};
         hone_event *next = NULL;
+        const bool events = chained || timed || (done && i + 1 == plan->now.count);
         status =
             enqueue_step(plan->device, plan->now.steps[i], &surfaces, after, events ? &next : NULL, error);
         event_note_step(next, plan->now.steps[i]->first);

@@ -62,7 +62,7 @@ static struct {
     struct launched launched[MAX_KERNELS];
     int launched_count;
     struct copied copied[MAX_CALLS];
-    long calls, countable, blocking, over, damaged;
+    long calls, countable, blocking, events, over, damaged;
     int failed_call; /* -1: none */
     uintptr_t failed_site;
     long failed_number;
@@ -157,6 +157,14 @@ long layer_calls(const char *name)
     return number;
 }
 
+long layer_events(void)
+{
+    pthread_mutex_lock(&seen.lock);
+    const long number = seen.events;
+    pthread_mutex_unlock(&seen.lock);
+    return number;
+}
+
 void layer_fail(const char *names, long number, bool sticky)
 {
     pthread_mutex_lock(&seen.lock);
@@ -186,6 +194,7 @@ void layer_made(enum layer_kind kind, const void *handle, int call)
     *object = (struct object){handle, kind, call, 1, NULL};
     pthread_mutex_lock(&seen.lock);
     *find(kind, handle) = object;
+    seen.events += kind == LAYER_EVENT;
     pthread_mutex_unlock(&seen.lock);
     if (wish.keep && kind == LAYER_MEMORY)
         layer_target->clRetainMemObject((cl_mem)handle);

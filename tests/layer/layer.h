@@ -102,6 +102,9 @@ long layer_copies(const char *name, unsigned long *bytes);
  * can fail. */
 long layer_calls(const char *name);
 
+/* How many events were made so far. */
+long layer_events(void);
+
 /* Makes the N-th call of these from now on (clA,clB) fail, and with `sticky` all calls after that; NULL: no
  * more. The text stays the caller's. */
 void layer_fail(const char *names, long number, bool sticky);

@@ -10,17 +10,26 @@
 
 static hone_device *device;
 static long (*layer_copies)(const char *name, unsigned long *bytes);
+static long (*layer_events)(void);
 
 /* The layer is the loader's; it counts in this process, from the first call on. */
-static void begin(void)
+static void begin_with(hone_device_request request)
 {
     const char *path = support_beside_program("layer.so");
     setenv("OPENCL_LAYERS", path, 1);
-    device = support_open(&(hone_device_request){.profile = true, .no_disk_cache = true});
+    request.size = sizeof request;
+    request.no_disk_cache = true;
+    device = support_open(&request);
     void *layer = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
     REQUIRE(layer);
     *(void **)&layer_copies = dlsym(layer, "layer_copies");
-    REQUIRE(layer_copies);
+    *(void **)&layer_events = dlsym(layer, "layer_events");
+    REQUIRE(layer_copies && layer_events);
+}
+
+static void begin(void)
+{
+    begin_with((hone_device_request){.profile = true});
 }
 
 static void add(hone_copies *sum, const char *call)
@@ -245,6 +254,72 @@ TEST(each_command_has_times_of_its_own)
     check_texture_run();
     device_use_host_clock(device);
     check_texture_run();
+    hone_device_close(&device);
+}
+
+/* A filter of three kernels, then one whose image is copied before. */
+static void check_ends(void)
+{
+    hone_command list[8];
+    hone_times times;
+    hone_durations durations;
+    REQUIRE(run_commands("integral", "bands", list, 7, &times, &durations) == 2);
+    CHECK_TEXT(list[0].name, "integral_band_sums");
+    CHECK_TEXT(list[1].name, "integral_bands");
+    CHECK_EQ(durations.kernels, list[1].times.ended - list[0].times.started);
+    CHECK_EQ(durations.kernels, times.ended - times.started);
+    REQUIRE(run_commands("sobel", "texture", list, 7, &times, &durations) == 2);
+    CHECK_EQ(list[0].times.ended - list[0].times.started, durations.copies);
+}
+
+TEST(profile_ends_leaves_out_kernels_between_others)
+{
+    begin_with((hone_device_request){.profile = true, .profile_ends = true});
+    if (!support_is_pocl(device))
+        test_skip("no PoCL");
+    check_ends();
+    hone_device_close(&device);
+    begin();
+    hone_command list[8];
+    hone_times times;
+    hone_durations durations;
+    CHECK_EQ(run_commands("integral", "bands", list, 7, &times, &durations), 3);
+    CHECK_TEXT(list[1].name, "integral_band_carries");
+    hone_device_close(&device);
+}
+
+/* Events that a run makes. */
+static long events_of(const char *chain, const char *variant, bool wanted)
+{
+    struct view picture = support_picture(320, 240, HONE_U8, 1, 6);
+    hone_plan *plan = support_plan(device, chain, &picture.desc, &(hone_plan_options){.variant = variant});
+    hone_image *in = NULL, *out = NULL;
+    hone_event *done = NULL;
+    hone_error error;
+    REQUIRE_OK(hone_image_create(&in, device, &picture.desc, HONE_MEMORY_DEVICE, &error));
+    REQUIRE_OK(hone_image_create(&out, device, hone_plan_output(plan), HONE_MEMORY_DEVICE, &error));
+    REQUIRE_OK(hone_image_upload(in, picture.data, 0, NULL, 0, NULL, &error));
+    const long before = layer_events();
+    REQUIRE_OK(hone_plan_run(plan, in, out, NULL, 0, wanted ? &done : NULL, &error));
+    const long made = layer_events() - before;
+    REQUIRE_OK(hone_device_finish(device, &error));
+    hone_event_destroy(&done);
+    hone_plan_destroy(&plan);
+    hone_image_destroy(&in);
+    hone_image_destroy(&out);
+    view_finish(&picture);
+    return made;
+}
+
+TEST(only_the_last_command_has_an_event_without_a_clock)
+{
+    begin_with((hone_device_request){.profile = false});
+    if (!support_is_pocl(device))
+        test_skip("no PoCL");
+    CHECK_EQ(events_of("integral", "bands", true), 1);
+    CHECK_EQ(events_of("integral", "bands", false), 0);
+    CHECK_EQ(events_of("sobel", "texture", true), 1);
+    CHECK_EQ(events_of("box size=3 | sobel | integral", "box:direct,sobel:texture,integral:bands", true), 1);
     hone_device_close(&device);
 }
 
