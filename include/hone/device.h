@@ -125,9 +125,9 @@ typedef struct hone_device_request {
     uint64_t memory_limit; /**< maximum device memory to hold, bytes; 0: the budget of hone_device_memory */
     hone_log_function log;
     void *log_user;
-    /** With `profile`: of a filter's kernels only the first and the last have time stamps and count as commands
-     *  of the event (hone_event_command). What hone_event_times and hone_event_durations tell is closer to a
-     *  run without `profile`: stamps keep kernels apart, for 7 microseconds on an NVIDIA H200. */
+    /** With `profile`: of a filter's kernels only the first and the last have time stamps and count as
+     *  commands of the event (hone_event_command). What hone_event_times and hone_event_durations tell is
+     *  closer to a run without `profile`: stamps keep kernels apart, for 7 microseconds on an NVIDIA H200. */
     bool profile_ends;
 } hone_device_request;
 

@@ -48,7 +48,7 @@ void device_leave_contexts(void);
 
 /* Settings from the request. */
 bool device_profiles(const struct hone_device *device);
-/* Whether events keep times, the device's or the host's; and if so, whether kernels between others need none. */
+/* Whether events keep times, the device's or the host's; and whether kernels between others need none. */
 bool device_keeps_times(const struct hone_device *device);
 bool device_times_ends(const struct hone_device *device);
 bool device_is_out_of_order(const struct hone_device *device);

@@ -30,7 +30,8 @@ static inline void set_abreast(struct filter_case *c, int64_t width, int64_t hei
                         !(bytes && bits == 32));
 }
 
-#define ABREAST_CELLS "(WORDS*CELL_BITS/BITS)" /* of a work-item */
+#define ABREAST_CELLS "(WORDS*CELL_BITS/BITS)"          /* of a work-item */
+#define ABREAST_TIED  "(C*CELL_BITS % 64 == 0 ? 2 : 1)" /* that are stored and loaded together */
 #define ABREAST_DEFINES(width)                                                                               \
     "ABREAST=1", "COLUMN_BITS=CELL_BITS", "DELTAS=DELTAS", "LANE_SUMS=LANE_SUMS",                            \
         "IN_ODD=(" width " - 1 - " width "/2)*C % 2", "OUT_ODD=(" width "/2 + 1)*C % 2", "WITH_PTX=PTX",     \
@@ -51,10 +52,11 @@ static inline void set_abreast(struct filter_case *c, int64_t width, int64_t hei
 #define ABREAST_PX   "(WORDS*32/BITS)"
 #define ABREAST_STEP "(" ABREAST_PX "*(C == 3 ? 3 : 1))"
 
-/* Bytes for cells, with one more for each work-item, for the sums of work-items' columns, and for what lanes
- * exchange; or for the sums of columns that teams share. */
+/* Bytes for cells, with ABREAST_TIED more for each work-item, for the sums of work-items' columns, and for
+ * what lanes exchange; or for the sums of columns that teams share. */
 #define ABREAST_LOCAL                                                                                        \
-    "(4*TEAMS*max(BATCH*(WG_X*(" ABREAST_CELLS " + 1 + LANE_SUMS*C) + 2) + (PTX ? 0 : 4*WG_X), (TEAMS > 1)*" \
+    "(4*TEAMS*max(BATCH*(WG_X*(" ABREAST_CELLS " + " ABREAST_TIED                                            \
+    " + LANE_SUMS*C) + 2) + (PTX ? 0 : 4*WG_X), (TEAMS > 1)*"                                                \
     "2*" ABREAST_CELLS "*(1 + DELTAS)*WG_X))"
 
 /* The windows that a work-group's columns are enough for; how many of them it takes, and how many rows where

@@ -51,23 +51,6 @@ inline uint mean(const struct results *to, SUM sum, float before)
 
 #define RESULT_WORDS (PX / WORD_PART)
 
-inline void store_words(__global RESULT *at, const uint *words)
-{
-#if RESULT_WORDS % 4 == 0
-#pragma unroll
-    for (int k = 0; k < RESULT_WORDS / 4; k++)
-        ((__global uint4 *)at)[k] = vload4(k, words);
-#elif RESULT_WORDS % 2 == 0
-#pragma unroll
-    for (int k = 0; k < RESULT_WORDS / 2; k++)
-        ((__global uint2 *)at)[k] = vload2(k, words);
-#else
-#pragma unroll
-    for (int k = 0; k < RESULT_WORDS; k++)
-        ((__global uint *)at)[k] = words[k];
-#endif
-}
-
 #if FLOAT_SUMS
 #define MEAN_OF(k) mean(to, sums[k], floats[(k) % HONE_C] - (float)(int)sum_excess(k))
 #else
@@ -108,7 +91,7 @@ inline void finish_windows(const struct tile *t, const struct results *to, const
         words[k] = copy_alpha(words[k], centres[k], k);
     __global RESULT *at = to->at + y * to->pitch + i;
     if (left >= PX) {
-        store_words(at, words);
+        store_together(at, words, RESULT_WORDS);
     } else {
 #pragma unroll
         for (int k = 0; k < PX; k++)

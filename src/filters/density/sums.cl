@@ -55,6 +55,8 @@ inline uint dense(const struct tile *t, const struct results *to, uint sum, PIXE
     return sum < to->least ? 0 : HONE_OT == 0 ? 255 : sum;
 }
 
+#define RESULT_WORDS (PX * (HONE_OT == 0 ? 1 : HONE_OT == 1 ? 2 : 4) / 4)
+
 inline void finish_windows(const struct tile *t, const struct results *to, const SUM *sums, const SUM *before,
                            const uint *centres, int i, int y, int left)
 {
@@ -66,17 +68,19 @@ inline void finish_windows(const struct tile *t, const struct results *to, const
             dense(t, to, sums[k], (PIXEL)(centres[k / WORD_PART] >> 8 * WORD_BYTES * (k % WORD_PART)), i + k,
                   y, k % HONE_C);
     if (left >= PX) {
+        uint words[RESULT_WORDS];
 #pragma unroll
-        for (int k = 0; k < PX; k += 4) {
-            uint *r = results + k;
+        for (int k = 0; k < RESULT_WORDS; k++) {
 #if HONE_OT == 0
-            *(__global uint *)(at + k) = hone_pack(r[0], r[1], r[2], r[3]);
+            const uint *r = results + 4 * k;
+            words[k] = hone_pack(r[0], r[1], r[2], r[3]);
 #elif HONE_OT == 1
-            *(__global uint2 *)(at + k) = (uint2)(LOW_SHORTS(r[0], r[1]), LOW_SHORTS(r[2], r[3]));
+            words[k] = LOW_SHORTS(results[2 * k], results[2 * k + 1]);
 #else
-            *(__global uint4 *)(at + k) = (uint4)(r[0], r[1], r[2], r[3]);
+            words[k] = results[k];
 #endif
         }
+        store_together(at, words, RESULT_WORDS);
     } else {
 #pragma unroll
         for (int k = 0; k < PX; k++)
