@@ -43,8 +43,10 @@ static const char *text_of(const json_t *request, const char *key)
 static json_t *open_device(struct child *child, const json_t *request)
 {
     hone_error error = {0};
-    const hone_device_request wanted = {.spec = text_of(request, "device"),
+    const hone_device_request wanted = {.size = sizeof wanted,
+                                        .spec = text_of(request, "device"),
                                         .profile = true,
+                                        .profile_ends = true, /* variants of many kernels pay for stamps */
                                         .no_disk_cache = json_is_true(json_object_get(request, "no_disk"))};
     if (hone_device_open(&child->device, &wanted, &error) != HONE_OK)
         return failure(&error);
