@@ -144,28 +144,46 @@ TEST(a_device_says_all_that_was_copied)
 
 /* ---- Times ---- */
 
+struct run {
+    struct view picture;
+    hone_plan *plan;
+    hone_image *in, *out;
+};
+
+/* All that a run of a chain takes. */
+static struct run begin_run(const char *chain, const char *variant)
+{
+    struct run r = {.picture = support_picture(320, 240, HONE_U8, 1, 6)};
+    hone_error error;
+    r.plan = support_plan(device, chain, &r.picture.desc, &(hone_plan_options){.variant = variant});
+    REQUIRE_OK(hone_image_create(&r.in, device, &r.picture.desc, HONE_MEMORY_DEVICE, &error));
+    REQUIRE_OK(hone_image_create(&r.out, device, hone_plan_output(r.plan), HONE_MEMORY_DEVICE, &error));
+    REQUIRE_OK(hone_image_upload(r.in, r.picture.data, 0, NULL, 0, NULL, &error));
+    return r;
+}
+
+static void end_run(struct run *r)
+{
+    hone_plan_destroy(&r->plan);
+    hone_image_destroy(&r->in);
+    hone_image_destroy(&r->out);
+    view_finish(&r->picture);
+}
+
 static hone_durations run_once(const char *chain, const char *variant, uint64_t *whole)
 {
-    struct view picture = support_picture(320, 240, HONE_U8, 1, 6);
-    hone_plan *plan = support_plan(device, chain, &picture.desc, &(hone_plan_options){.variant = variant});
-    hone_image *in = NULL, *out = NULL;
+    struct run r = begin_run(chain, variant);
     hone_event *done = NULL;
     hone_times times;
     hone_durations durations = {0};
     hone_error error;
-    REQUIRE_OK(hone_image_create(&in, device, &picture.desc, HONE_MEMORY_DEVICE, &error));
-    REQUIRE_OK(hone_image_create(&out, device, hone_plan_output(plan), HONE_MEMORY_DEVICE, &error));
-    REQUIRE_OK(hone_image_upload(in, picture.data, 0, NULL, 0, NULL, &error));
-    REQUIRE_OK(hone_plan_run(plan, in, out, NULL, 0, &done, &error));
+    REQUIRE_OK(hone_plan_run(r.plan, r.in, r.out, NULL, 0, &done, &error));
     REQUIRE_OK(hone_event_wait(done, &error));
     REQUIRE_OK(hone_event_times(done, &times, &error));
     CHECK_STATUS(hone_event_durations(done, &durations, &error), HONE_OK);
     *whole = times.ended - times.started;
     hone_event_destroy(&done);
-    hone_plan_destroy(&plan);
-    hone_image_destroy(&in);
-    hone_image_destroy(&out);
-    view_finish(&picture);
+    end_run(&r);
     return durations;
 }
 
@@ -205,23 +223,15 @@ static size_t commands_of(hone_event *done, hone_command *list, size_t most)
 static size_t run_commands(const char *chain, const char *variant, hone_command *list, size_t most,
                            hone_times *times, hone_durations *durations)
 {
-    struct view picture = support_picture(320, 240, HONE_U8, 1, 6);
-    hone_plan *plan = support_plan(device, chain, &picture.desc, &(hone_plan_options){.variant = variant});
-    hone_image *in = NULL, *out = NULL;
+    struct run r = begin_run(chain, variant);
     hone_event *done = NULL;
     hone_error error;
-    REQUIRE_OK(hone_image_create(&in, device, &picture.desc, HONE_MEMORY_DEVICE, &error));
-    REQUIRE_OK(hone_image_create(&out, device, hone_plan_output(plan), HONE_MEMORY_DEVICE, &error));
-    REQUIRE_OK(hone_image_upload(in, picture.data, 0, NULL, 0, NULL, &error));
-    REQUIRE_OK(hone_plan_run(plan, in, out, NULL, 0, &done, &error));
+    REQUIRE_OK(hone_plan_run(r.plan, r.in, r.out, NULL, 0, &done, &error));
     REQUIRE_OK(hone_event_wait(done, &error));
     REQUIRE_OK(hone_event_times(done, times, &error));
     REQUIRE_OK(hone_event_durations(done, durations, &error));
     const size_t count = commands_of(done, list, most);
-    hone_plan_destroy(&plan);
-    hone_image_destroy(&in);
-    hone_image_destroy(&out);
-    view_finish(&picture);
+    end_run(&r);
     return count;
 }
 
@@ -291,23 +301,15 @@ TEST(profile_ends_leaves_out_kernels_between_others)
 /* Events that a run makes. */
 static long events_of(const char *chain, const char *variant, bool wanted)
 {
-    struct view picture = support_picture(320, 240, HONE_U8, 1, 6);
-    hone_plan *plan = support_plan(device, chain, &picture.desc, &(hone_plan_options){.variant = variant});
-    hone_image *in = NULL, *out = NULL;
+    struct run r = begin_run(chain, variant);
     hone_event *done = NULL;
     hone_error error;
-    REQUIRE_OK(hone_image_create(&in, device, &picture.desc, HONE_MEMORY_DEVICE, &error));
-    REQUIRE_OK(hone_image_create(&out, device, hone_plan_output(plan), HONE_MEMORY_DEVICE, &error));
-    REQUIRE_OK(hone_image_upload(in, picture.data, 0, NULL, 0, NULL, &error));
     const long before = layer_events();
-    REQUIRE_OK(hone_plan_run(plan, in, out, NULL, 0, wanted ? &done : NULL, &error));
+    REQUIRE_OK(hone_plan_run(r.plan, r.in, r.out, NULL, 0, wanted ? &done : NULL, &error));
     const long made = layer_events() - before;
     REQUIRE_OK(hone_device_finish(device, &error));
     hone_event_destroy(&done);
-    hone_plan_destroy(&plan);
-    hone_image_destroy(&in);
-    hone_image_destroy(&out);
-    view_finish(&picture);
+    end_run(&r);
     return made;
 }
 
