@@ -32,7 +32,7 @@ struct site {
 
 /* What the environment asks for. */
 static struct {
-    const char *report, *only, *refuse, *options;
+    const char *report, *only, *refuse, *eat, *options;
     long fail;
     bool sticky, keep, has_code;
     unsigned sleep;
@@ -227,10 +227,18 @@ void layer_releasing(enum layer_kind kind, const void *handle, int call)
 
 /* ---- Launches ---- */
 
+/* Takes memory, bit by bit, until somebody ends the process; 4 GB at most, so as not to starve the machine. */
+static void eat(void)
+{
+    for (long taken = 0; taken < 1 << 10; taken++)
+        mmap(NULL, 1 << 22, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    pause();
+}
+
 bool layer_launched(cl_kernel kernel)
 {
     char name[sizeof seen.launched->name];
-    if ((!wish.report && !wish.refuse) ||
+    if ((!wish.report && !wish.refuse && !wish.eat) ||
         layer_target->clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL) != CL_SUCCESS)
         return true;
     pthread_mutex_lock(&seen.lock);
@@ -243,6 +251,8 @@ bool layer_launched(cl_kernel kernel)
         seen.launched[i].number++;
     }
     pthread_mutex_unlock(&seen.lock);
+    if (wish.eat && strcmp(wish.eat, name) == 0)
+        eat();
     return !wish.refuse || strcmp(wish.refuse, name) != 0;
 }
 
@@ -449,6 +459,7 @@ static void read_wishes(void)
     wish.report = wished_text("LAYER_REPORT");
     wish.only = wished_text("LAYER_ONLY");
     wish.refuse = wished_text("LAYER_REFUSE");
+    wish.eat = wished_text("LAYER_EAT");
     wish.options = wished_text("LAYER_OPTIONS");
     wish.fail = wished_number("LAYER_FAIL", 10);
     wish.site = (uintptr_t)wished_number("LAYER_SITE", 16);

@@ -12,6 +12,7 @@
  *   LAYER_CODE=-5       fail with this code; default: one that fits the call
  *   LAYER_SLEEP=9       instead of failing, take that many seconds: the device hangs
  *   LAYER_REFUSE=NAME   every launch of this kernel fails
+ *   LAYER_EAT=NAME      every launch of this kernel takes memory, up to 4 GB, and does not return
  *   LAYER_KEEP=1        memory objects are never really released, so that none begins where another one was:
  *                       Oclgrind 21.10 mistakes the new one's bytes for the old one's, and calls what lies
  *                       beyond uninitialised
