@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "image/view.h"
 
 #include <string.h>
 
@@ -33,6 +34,12 @@ hone_status hone_type_parse(hone_type *out, const char *name, hone_error *error)
     return error_usage(error, "unknown pixel type '%s'; there are u8, u16, f32, s16, u32", name);
 }
 
+hone_status pitch_check_limit(size_t pitch, hone_error *error)
+{
+    return pitch > (size_t)1 << 40 ? error_usage(error, "a row pitch of %zu bytes is too large", pitch)
+                                   : HONE_OK;
+}
+
 hone_status hone_image_desc_check(const hone_image_desc *desc, hone_error *error)
 {
     if (!desc)
@@ -53,9 +60,7 @@ hone_status hone_image_desc_check(const hone_image_desc *desc, hone_error *error
             "a row pitch of %zu bytes does not fit %u pixels: it must be at least %zu and a multiple "
             "of %zu",
             desc->pitch, desc->width, hone_image_row_bytes(desc), hone_type_size(desc->type));
-    if (desc->pitch > (size_t)1 << 40)
-        return error_usage(error, "a row pitch of %zu bytes is too large", desc->pitch);
-    return HONE_OK;
+    return pitch_check_limit(desc->pitch, error);
 }
 
 size_t hone_image_row_bytes(const hone_image_desc *desc)

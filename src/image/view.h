@@ -55,6 +55,9 @@ bool view_window_leaves(const hone_image_desc *desc, int64_t x, int64_t y, int64
 /* Copies the fourth channel, times `scale`, as view_set stores it. */
 void view_copy_alpha(const struct view *in, struct view *out, double scale);
 
+/* HONE_ERROR_USAGE for a pitch so large that no memory has such rows, and addresses would wrap around. */
+hone_status pitch_check_limit(size_t pitch, hone_error *error);
+
 /* The same size and format; pitches may differ. */
 bool desc_same(const hone_image_desc *a, const hone_image_desc *b);
 

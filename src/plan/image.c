@@ -6,6 +6,7 @@
 #include "base/options.h"
 #include "cl/device.h"
 #include "hone/interop.h"
+#include "image/view.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -255,7 +256,7 @@ static hone_status check_host(const hone_image *image, const void *host, size_t 
     if (pitch_or_tight(image, pitch) < hone_image_row_bytes(&image->desc))
         return error_usage(error, "a pitch of %zu bytes is shorter than a row of %zu", pitch,
                            hone_image_row_bytes(&image->desc));
-    return HONE_OK;
+    return pitch_check_limit(pitch, error);
 }
 
 /* Between a 2D image and the buffer that stands for it, borrowing the image from its owner where it

@@ -18,7 +18,7 @@ static hone_status check_pixels(const hone_image_desc *desc, const void *pixels,
     if (pitch < row)
         return error_usage(error, "%s of plane %zu: a pitch of %zu bytes is shorter than a row of %zu", what,
                            plane, pitch, row);
-    return HONE_OK;
+    return pitch_check_limit(pitch, error);
 }
 
 /* Fills in the pitches of a plane, and checks what can be checked. */

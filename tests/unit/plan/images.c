@@ -230,6 +230,9 @@ TEST(uploads_and_downloads_with_pitches)
             CHECK_EQ(to[y * 44 + x], x < 40 ? (uint8_t)(y * 50 + x) : 0xee);
     CHECK_STATUS(hone_image_upload(image, from, 39, NULL, 0, NULL, &error), HONE_ERROR_USAGE);
     CHECK_HAS(error.message, "shorter than a row of 40");
+    CHECK_STATUS(hone_image_upload(image, from, (size_t)1 << 63, NULL, 0, NULL, &error), HONE_ERROR_USAGE);
+    CHECK_STATUS(hone_image_download(image, to, SIZE_MAX - 1, NULL, 0, NULL, &error), HONE_ERROR_USAGE);
+    CHECK_HAS(error.message, "too large"); /* the address of the second row would be before the first */
     CHECK_STATUS(hone_image_upload(image, NULL, 0, NULL, 0, NULL, &error), HONE_ERROR_USAGE);
     hone_image_destroy(&image);
     hone_device_close(&device);

@@ -825,19 +825,24 @@ TEST(mistakes_are_refused)
     begin(false);
     REQUIRE_OK(hone_chain_parse(&chain, "transpose", &error));
     const hone_stream_options one = {.slots = 1}, many = {.slots = 65}, mode = {.mode = (hone_stream_mode)3};
+    const hone_stream_options staged = {.mode = HONE_STREAM_STAGED};
     CHECK_STATUS(hone_stream_create(NULL, device, chain, &deep, 1, NULL, &error), HONE_ERROR_USAGE);
     CHECK_STATUS(hone_stream_create(&stream, device, chain, &deep, 0, NULL, &error), HONE_ERROR_USAGE);
     CHECK_STATUS(hone_stream_create(&stream, device, chain, &deep, 5, NULL, &error), HONE_ERROR_USAGE);
     CHECK_STATUS(hone_stream_create(&stream, device, chain, &deep, 1, &one, &error), HONE_ERROR_USAGE);
     CHECK_STATUS(hone_stream_create(&stream, device, chain, &deep, 1, &many, &error), HONE_ERROR_USAGE);
     CHECK_STATUS(hone_stream_create(&stream, device, chain, &deep, 1, &mode, &error), HONE_ERROR_USAGE);
-    REQUIRE_OK(hone_stream_create(&stream, device, chain, &deep, 1, NULL, &error));
+    REQUIRE_OK(hone_stream_create(&stream, device, chain, &deep, 1, &staged, &error));
     CHECK_STATUS(hone_stream_push(stream, NULL, &error), HONE_ERROR_USAGE);
     CHECK_STATUS(hone_stream_push(stream, &(hone_frame){0}, &error), HONE_ERROR_USAGE);
     CHECK_STATUS(hone_stream_push(stream, &(hone_frame){.in = {(char *)pixels + 1}}, &error),
                  HONE_ERROR_USAGE);
     CHECK_STATUS(hone_stream_push(stream, &(hone_frame){.in = {pixels}, .in_pitch = {WIDTH}}, &error),
                  HONE_ERROR_USAGE);
+    CHECK_STATUS(
+        hone_stream_push(stream, &(hone_frame){.in = {pixels}, .in_pitch = {(size_t)1 << 63}}, &error),
+        HONE_ERROR_USAGE);
+    CHECK_HAS(error.message, "too large");
     CHECK_STATUS(hone_stream_push(stream, &(hone_frame){.in = {pixels}, .out = {pixels}}, &error),
                  HONE_ERROR_USAGE);
     CHECK_HAS(error.message, "in place");
