@@ -26,6 +26,7 @@ BROKEN = {"box_parts": "for (volatile int i = 1; i;) ;",
           "box_run_columns": "*(volatile __global int *)8 = 1;",
           "box_strips": "height--;",
           "box_image": "\n#error broken on purpose\n"}
+HANGING = {kernel: BROKEN["box_parts"] for kernel in (*BROKEN, "box_rows")}
 
 
 class Place(TuningRecords):
@@ -229,7 +230,7 @@ def test_full_tunes_what_no_session_has_tuned():
 
         apply = ["apply", CASE[0], place.pgm(), "-o", os.path.join(place.folder, "out.pgm"), "--tune", "full"]
         place.environment["HONE_KERNEL_DIR"] = place.folder
-        broken_kernels(place.folder, {kernel: BROKEN["box_parts"] for kernel in BROKEN})
+        broken_kernels(place.folder, HANGING)
         for origin in ("trial", "experiment"):
             chosen_by(origin)
             frame.check(interrupt(place, [signal.SIGINT], *apply)[1] == -signal.SIGINT, f"a choice by {origin} counts as tuning")
@@ -608,7 +609,7 @@ def interrupt(place, numbers, *command):
 
 def test_what_the_user_calls_off_is_no_crash():
     with Place() as place:
-        broken_kernels(place.folder, {kernel: BROKEN["box_parts"] for kernel in BROKEN})
+        broken_kernels(place.folder, HANGING)
         place.environment["HONE_KERNEL_DIR"] = place.folder
         tune = ["tune", *CASE, "--timeout", "60", *TWO]
         apply = ["apply", CASE[0], place.pgm(), "-o", os.path.join(place.folder, "out.pgm"), "--tune", "full"]
@@ -649,7 +650,7 @@ def test_a_start_without_an_end_is_tried_again():
 
 def test_one_signal_is_answered_and_ends_what_hangs():
     with Place() as place:
-        broken_kernels(place.folder, {kernel: BROKEN["box_parts"] for kernel in BROKEN})
+        broken_kernels(place.folder, HANGING)
         place.environment["HONE_KERNEL_DIR"] = place.folder
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         process = place.start("tune", *CASE, "--timeout", "600", *TWO)
