@@ -591,6 +591,17 @@ static hone_status take_frame(struct video_input *input, struct unit **out, hone
     return status ? status : frame_unit(input, out, error);
 }
 
+/* The file ended before the last frame that is wanted. */
+static void warn_of_early_end(const struct video_input *input)
+{
+    const struct video_read_options *o = &input->options;
+    if (input->sample && input->frames < o->last && !is_stopped(input))
+        video_note(o->note, o->user, MEDIA_WARNING,
+                   "'%s' has %llu frame%s: --frames ends with that, not with %llu", input->path,
+                   (unsigned long long)input->frames, input->frames == 1 ? "" : "s",
+                   (unsigned long long)o->last);
+}
+
 /* One thing after the other until there is a unit, or the end. */
 static hone_status advance(struct video_input *input, struct unit **out, hone_error *error)
 {
@@ -602,6 +613,8 @@ static hone_status advance(struct video_input *input, struct unit **out, hone_er
         return error_memory(error, "a frame");
     if (code == AVERROR_EOF || (code == AVERROR(EAGAIN) && input->read_all && input->end != AV_NOPTS_VALUE)) {
         input->done = true;
+        if (code == AVERROR_EOF)
+            warn_of_early_end(input);
         return damage_settle(input, NULL, error);
     }
     if (code != AVERROR(EAGAIN)) {

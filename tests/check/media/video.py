@@ -603,6 +603,10 @@ def test_frames_are_cut_out_with_their_sound():
             frame.check([h for _, _, h in packets(place.path("out.mkv"), "a:0")] == sound and sound, f"{frames}: other sound")
         place.run("apply", "box size=3", place.path("in.mkv"), "-o", place.path("tail.mkv"), "--frames", f"{len(whole) - 1}-")
         frame.check(len(packets(place.path("tail.mkv"), "v:0")) == 2, "the tail")
+        for last in (len(whole), len(whole) + 1):
+            arguments = ["--frames", f"{len(whole) - 1}-{last}", "--force"]
+            said = place.run("apply", "box size=3", place.path("in.mkv"), "-o", place.path("tail.mkv"), *arguments).stderr
+            frame.check((f"has {len(whole)} frames: --frames ends with that, not with {last}" in said) == (last > len(whole)), said)
         result = place.run("apply", "box", place.path("in.mkv"), "-o", place.path("no.mkv"), "--frames", "500-", status=2)
         frame.check(f"has {len(whole)} frames" in result.stderr and not os.path.exists(place.path("no.mkv")), result.stderr)
 
