@@ -227,7 +227,7 @@ void layer_releasing(enum layer_kind kind, const void *handle, int call)
 
 /* ---- Launches ---- */
 
-/* Takes memory, bit by bit, until somebody ends the process; 4 GB at most, so as not to starve the machine. */
+/* Takes memory, bit by bit, until somebody ends the process: 4 GB at most, for the sake of the machine. */
 static void eat(void)
 {
     for (long taken = 0; taken < 1 << 10; taken++)
