@@ -89,9 +89,9 @@ inline void scale_weights(__constant const float *phi, float *weights, int step,
         weights[k] = phi[k] * (scale / (float)step);
 }
 
-/* Gray, where cells have two pixels: rows go onto columns first, and come from them last, so that no line of
- * all columns is kept. */
-#if defined(NATIVE) && NATIVE == 64 && HONE_C == 1
+/* Where cells have two pixels: rows go onto columns first, and come from them last, so that no line of all
+ * columns is kept. */
+#if defined(NATIVE) && NATIVE == 64
 #define PAIRS 1
 #else
 #define PAIRS 0
@@ -268,7 +268,7 @@ struct ends {
     int width;
 };
 
-/* Even and odd elements, of floats and of pixels inside of the image. */
+/* Even and odd pixels, of floats and of pixels inside of the image. */
 inline void take_apart(values *turned, __global const float *from)
 {
     const values v[2] = {LOAD(from), LOAD(from + LANES)};
@@ -278,6 +278,17 @@ inline void take_apart(values *turned, __global const float *from)
 
 #if FLOATING
 #define take_pairs take_apart
+#elif HONE_C > 1
+#define PLACE_OF_EVEN(i) ((i) % TURN_ELEMENTS / HONE_C * 2 * HONE_C + (i) % TURN_ELEMENTS % HONE_C)
+#define PLACE_OF_ODD(i)  (PLACE_OF_EVEN(i) + HONE_C)
+typedef PIXEL pairs __attribute__((ext_vector_type(2 * LANES)));
+typedef pairs pairs_at __attribute__((aligned(sizeof(PIXEL))));
+inline void take_pairs(values *turned, __global const PIXEL *from)
+{
+    const pairs v = *(__global const pairs_at *)from;
+    turned[0] = CONVERT(__builtin_shufflevector(v, v, L_ALL(PLACE_OF_EVEN)), values);
+    turned[1] = CONVERT(__builtin_shufflevector(v, v, L_ALL(PLACE_OF_ODD)), values);
+}
 #else
 #if HONE_T == 0
 typedef ushort pair;
@@ -296,67 +307,67 @@ inline void take_pairs(values *turned, __global const PIXEL *from)
 }
 #endif
 
-/* Pixels x, x + 2 ... and x + 1, x + 3 ... */
-inline void load_pairs(values *turned, const struct ends *e, int x)
+/* From element i on, TURN_ELEMENTS of every other pixel, and as many of those between. */
+inline void load_pairs(values *turned, const struct ends *e, int i)
 {
-    if (x >= 0 && x + 2 * LANES <= e->width) {
-        __builtin_prefetch(e->ahead + x);
+    if (i >= 0 && i + 2 * LANES <= e->width * HONE_C) {
+        __builtin_prefetch(e->ahead + i);
         if (FLOATING)
-            __builtin_prefetch(e->ahead + x + LANES);
-        take_pairs(turned, e->row + x);
+            __builtin_prefetch(e->ahead + i + LANES);
+        take_pairs(turned, e->row + i);
     } else
-        take_apart(turned, e->line + x);
+        take_apart(turned, e->line + i);
 }
 
-/* The four elements from each one on, the next vector's behind the last ones; weights are `step` apart. */
+/* The four pixels from each one on, the next vector's behind the last ones; weights are `step` apart. */
 inline values weigh_across(values v, values next, const float *weights, int step)
 {
     values sum = v * weights[0];
-    sum = add_product(sum, MOVED(v, next, 1), weights[step]);
-    sum = add_product(sum, MOVED(v, next, 2), weights[2 * step]);
-    return add_product(sum, MOVED(v, next, 3), weights[3 * step]);
+    sum = add_product(sum, TURN_MOVED(v, next, 1), weights[step]);
+    sum = add_product(sum, TURN_MOVED(v, next, 2), weights[2 * step]);
+    return add_product(sum, TURN_MOVED(v, next, 3), weights[3 * step]);
 }
 
 /* The ends of a row, with `left` pixels before it and `right` behind it. */
 inline void make_ends(const struct ends *e, int left, int right, float border)
 {
     const int seen = (max(left, right) + 3 * LANES) / LANES * LANES; /* from each edge */
-    convert_pixels(e->line, e->row, 0, min(seen, e->width));
-    convert_pixels(e->line, e->row, max(e->width - seen, 0), e->width);
+    convert_pixels(e->line, e->row, 0, min(seen, e->width) * HONE_C);
+    convert_pixels(e->line, e->row, max(e->width - seen, 0) * HONE_C, e->width * HONE_C);
     extend(e->line, e->width, left, right, border);
 }
 
-/* Of a row, from `next` on, which is replaced by the vector behind it. */
-inline values pair_points(const struct ends *e, values *next, int x, const float *across)
+/* Of a row, from `next` on, which is replaced by the vectors behind it, from element i on. */
+inline values pair_points(const struct ends *e, values *next, int i, const float *across)
 {
     const values v[2] = {next[0], next[1]};
-    load_pairs(next, e, x);
+    load_pairs(next, e, i);
     return weigh_across(v[0], next[0], across + POINTS - 1, -1) +
            weigh_across(v[1], next[1], across + 2 * POINTS - 1, -1);
 }
 
-/* Both rows of a cell, from pixel x on, become points, which are added to those of four rows of points; the
- * first of these is whole then. */
-WIDE_VECTORS inline void gather_pairs(const struct sums *sums, const struct ends *rows, int x,
+/* Both rows of a cell, from element `from` on, become points, which are added to those of four rows of
+ * points; the first of these is whole then. Of each vector of the others TURN_ELEMENTS count. */
+WIDE_VECTORS inline void gather_pairs(const struct sums *sums, const struct ends *rows, int from,
                                       __global float *points, int pitch, const float *across,
                                       const float *down, int count)
 {
     values upper[2], lower[2];
-    load_pairs(upper, &rows[0], x);
-    load_pairs(lower, &rows[1], x);
-    for (int i = 0; i < count; i += LANES) {
-        x += 2 * LANES;
-        const values first = pair_points(&rows[0], upper, x, across);
-        const values second = pair_points(&rows[1], lower, x, across);
+    load_pairs(upper, &rows[0], from);
+    load_pairs(lower, &rows[1], from);
+    for (int i = 0, at = 0; i < count; i += TURN_ELEMENTS, at += LANES) {
+        from += 2 * TURN_ELEMENTS;
+        const values first = pair_points(&rows[0], upper, from, across);
+        const values second = pair_points(&rows[1], lower, from, across);
 #pragma unroll
         for (int k = 0; k < POINTS; k++) {
-            values part = k + 1 == POINTS ? (values)0 : LOAD(sums->at[k] + i);
+            values part = k + 1 == POINTS ? (values)0 : LOAD(sums->at[k] + at);
             part = add_product(add_product(part, first, down[k]), second, down[POINTS + k]);
             if (k == 0) {
                 __builtin_prefetch(points + pitch + i, 1);
                 STORE(points + i, part);
             } else
-                STORE(sums->at[k] + i, part);
+                STORE(sums->at[k] + at, part);
         }
     }
 }
@@ -376,14 +387,14 @@ inline void gather_cell(const struct sheet *s, const struct sums *sums, __global
         make_ends(&e, left, 2 * cells - left - s->width, s->border);
         rows[k] = e;
     }
-    gather_pairs(sums, rows, -left, points, pitch, across, down, cells - 3);
+    gather_pairs(sums, rows, -left * HONE_C, points, pitch, across, down, (cells - 3) * HONE_C);
 }
 
 /* The last rows of points of a band are those that its cells have begun. */
 inline void take_points(__global float *points, __global const float *sums, int count)
 {
-    for (int i = 0; i < count; i += LANES)
-        STORE(points + i, LOAD(sums + i));
+    for (int i = 0; i < count; i += TURN_ELEMENTS, sums += LANES)
+        STORE(points + i, LOAD(sums));
 }
 
 /* The sums of the points of `cells` cells of rows: those of the three at either end are whole only together
@@ -407,8 +418,8 @@ __kernel void gaussian_coarse_gather(__global const PIXEL *in, int in_offset, in
     scale_weights(phi, across_weights, step, 1);
     struct sums sums;
     const int first = (left * HONE_C + LANES - 1) / LANES * LANES; /* so that a line's vectors are aligned */
-    begin_sums(&sums, scratch + first, line_elements, max(count, across));
-    int cell = first_cell(&s) + band * cells;
+    begin_sums(&sums, scratch + first, line_elements, max(count, across * HONE_C));
+    int cell = first_cell(&s) + band * cells, gathers = (across - 3) * HONE_C;
     __global float *points = gathered + (size_t)band * (cells + 3) * pitch;
     for (int k = 0; k < cells + 3; k++, points += pitch) {
         if (in_pairs(step)) {
@@ -416,8 +427,8 @@ __kernel void gaussian_coarse_gather(__global const PIXEL *in, int in_offset, in
                 gather_cell(&s, &sums, sorted, line_elements, first, points, pitch, across_weights,
                             down_weights, cell + k, across);
             else
-                take_points(points, sums.at[0], across - 3);
-            points[pitch - 1] = FLOATING ? check_line(points, across - 3) : 0;
+                take_points(points, sums.at[0], gathers);
+            points[pitch - 1] = FLOATING ? check_line(points, gathers) : 0;
             next_point(&sums);
             continue;
         }
@@ -425,8 +436,7 @@ __kernel void gaussian_coarse_gather(__global const PIXEL *in, int in_offset, in
             add_cell(&s, &sums, down_weights, cell + k);
         extend(sums.at[0], width, left, across * step - left - width, sums.border[0]);
         sort_line(sums.at[0] - left * HONE_C, sorted, across * HONE_C + 4 * LANES, step, across);
-        gather_across(sorted, points, across * HONE_C + 4 * LANES, across_weights, step,
-                      (across - 3) * HONE_C);
+        gather_across(sorted, points, across * HONE_C + 4 * LANES, across_weights, step, gathers);
         points[pitch - 1] = FLOATING ? check_line(sums.at[0], count) : 0;
         next_point(&sums);
     }
@@ -727,8 +737,17 @@ struct target {
     int in_pitch, out_pitch, rows;
 };
 
-/* `name` makes `count` vectors of each of the rows. Those of the next cell are fetched ahead: stores come at
- * once, and the processor waits for all of their lines. With alpha it reads there, too, which is too much. */
+/* Elements that are stored soon, and with alpha read before: the processor waits for all of their lines at
+ * once. */
+inline void fetch_result(__global const PIXEL *in, __global PIXEL *out)
+{
+    __builtin_prefetch(out, 1);
+#if HONE_ALPHA
+    __builtin_prefetch(in);
+#endif
+}
+
+/* `name` makes `count` vectors of each of the rows; those of the next cell are fetched ahead. */
 #define DEFINE_JOIN(name, count)                                                                             \
     WIDE_VECTORS inline void name(__global float *const *lines, const struct target *t,                      \
                                   const float *weights, int i)                                               \
@@ -745,8 +764,8 @@ struct target {
                 values sum = parts[0][n] * weights[POINTS * row];                                            \
                 _Pragma("unroll") for (int k = 1; k < POINTS; k++) sum =                                     \
                     add_product(sum, parts[k][n], weights[POINTS * row + k]);                                \
-                if (HONE_C < 4 && n * sizeof(pixels) % 64 == 0)                                              \
-                    __builtin_prefetch(out + rows * out_pitch + n * LANES, 1);                               \
+                if (n * sizeof(pixels) % 64 == 0)                                                            \
+                    fetch_result(in + rows * in_pitch + n * LANES, out + rows * out_pitch + n * LANES);      \
                 store_result(in + n * LANES, out + n * LANES, sum);                                          \
             }                                                                                                \
     }
@@ -777,22 +796,23 @@ inline void join_points(values *joined, __global float *const *points, const flo
     }
 }
 
-/* Two vectors of results, of whose elements `left` are in the image: pixels by turns of v. */
-inline void store_pairs(__global PIXEL *out, const values *v, int left)
+/* Two vectors of results, of whose elements `left` are in the image: pixels by turns of v. What they hold too
+ * much, the next two overwrite. */
+inline void store_pairs(__global const PIXEL *centre, __global PIXEL *out, const values *v, int left)
 {
-#if HONE_T == 1
+#if HONE_T == 1 && HONE_C == 1
     if (left >= 2 * LANES) {
         *(__global words_at *)out = (low_words(v[0]) & 0xffffu) | low_words(v[1]) << 16u;
         return;
     }
 #endif
-    const pixels results[2] = {lower(together_2_0(v)), lower(together_2_1(v))};
-    for (int n = 0; n < 2; n++, left -= LANES, out += LANES)
+    const values results[2] = {together_2_0(v), together_2_1(v)};
+    for (int n = 0; n < 2; n++, left -= LANES, centre += LANES, out += LANES)
         if (left >= LANES)
-            *(__global pixels_at *)out = results[n];
+            store_result(centre, out, results[n]);
         else
             for (int i = 0; i < left; i++)
-                out[i] = results[n][i];
+                out[i] = IS_ALPHA(i & 3) ? centre[i] : lower(results[n])[i];
 }
 
 /* Rows of points are joined first, so that no line of all columns is stored and read again for each row. */
@@ -801,18 +821,20 @@ WIDE_VECTORS inline void spread_pairs(__global float *const *points, const struc
 {
     values v[2], next[2];
     join_points(next, points, down, 0);
-    for (int i = 0; 2 * i < count; i += LANES) {
+    for (int i = 0; 2 * i < count; i += TURN_ELEMENTS) {
         v[0] = next[0];
         v[1] = next[1];
-        join_points(next, points, down, i + LANES);
+        join_points(next, points, down, i + TURN_ELEMENTS);
 #pragma unroll
         for (int row = 0; row < 2; row++) {
             const values pair[2] = {weigh_across(v[row], next[row], along, 1),
                                     weigh_across(v[row], next[row], along + POINTS, 1)};
+            __global const PIXEL *in = t->in + row * t->in_pitch + 2 * i;
             __global PIXEL *out = t->out + row * t->out_pitch + 2 * i;
-            __builtin_prefetch(out + 2 * t->out_pitch, 1);
+            for (int n = 0; n < 2 * LANES; n += 64 / (int)sizeof(PIXEL))
+                fetch_result(in + 2 * t->in_pitch + n, out + 2 * t->out_pitch + n);
             if (row < t->rows)
-                store_pairs(out, pair, count - 2 * i);
+                store_pairs(in, out, pair, count - 2 * i);
         }
     }
 }

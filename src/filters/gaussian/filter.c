@@ -729,8 +729,9 @@ static const struct rung rungs[] = {
     {"grid-tiles", "the same in two launches", "grid_tiles", "", "hone"},
 };
 
-static const char *const trials[] = {
-    "sigma=4", "sigma=12", "", "sigma=0.3", "sigma=21", "sigma=7", "sigma=25 method=recursive", NULL};
+static const char *const trials[] = {"sigma=4",   "sigma=12", "",        "sigma=3",
+                                     "sigma=0.3", "sigma=21", "sigma=7", "sigma=25 method=recursive",
+                                     NULL};
 
 static const char *const usual[] = {"sigma=2", "sigma=10", "sigma=30", NULL};
 
