@@ -165,21 +165,43 @@ inline void add_element(const struct sums *sums, __global const PIXEL *const *ro
 DEFINE_ADD(add_block, BLOCK)
 DEFINE_ADD(add_vector, 1)
 
+inline void add_rows(const struct sums *sums, __global const PIXEL *const *rows, const float *weights,
+                     int number, int count)
+{
+    int i = 0;
+    for (; i + BLOCK * LANES <= count; i += BLOCK * LANES)
+        add_block(sums, rows, weights, number, i);
+    for (; i + LANES <= count; i += LANES)
+        add_vector(sums, rows, weights, number, i);
+    for (; i < count; i++)
+        add_element(sums, rows, weights, number, i);
+}
+
+/* Rows beyond an edge that repeat one row: that row, with all of their weights. */
+inline void add_repeated(const struct sums *sums, __global const PIXEL *const *rows, const float *weights,
+                         int step, int count)
+{
+    float all[POINTS] = {0};
+    for (int row = 0; row < step; row++)
+        for (int k = 0; k < POINTS; k++)
+            all[k] += weights[POINTS * row + k];
+    add_rows(sums, rows, all, 1, count);
+}
+
 /* A cell of rows is added to the lines of its points. */
 inline void add_cell(const struct sheet *s, struct sums *sums, const float *weights, int cell)
 {
     __global const PIXEL *rows[2 * LARGEST]; /* those of the next cell as well */
-    int count = s->width * HONE_C, i = 0;
+    bool is_one = true;
     for (int row = 0; row < s->step; row++) {
         rows[row] = row_of(&s->rows, cell * s->step + row);
         rows[LARGEST + row] = row_of(&s->rows, (cell + 1) * s->step + row);
+        is_one &= rows[row] == rows[0];
     }
-    for (; i + BLOCK * LANES <= count; i += BLOCK * LANES)
-        add_block(sums, rows, weights, s->step, i);
-    for (; i + LANES <= count; i += LANES)
-        add_vector(sums, rows, weights, s->step, i);
-    for (; i < count; i++)
-        add_element(sums, rows, weights, s->step, i);
+    if (is_one)
+        add_repeated(sums, rows, weights, s->step, s->width * HONE_C);
+    else
+        add_rows(sums, rows, weights, s->step, s->width * HONE_C);
     sums->border[POINTS - 1] = 0;
     for (int k = 0; k < POINTS; k++)
         for (int row = 0; row < s->step; row++)
