@@ -306,6 +306,11 @@ __kernel void gray_vectors(__global const PIXEL *in, int in_offset, int in_pitch
     int count = min(width - x, COLUMNS);
     in += in_offset + x * HONE_C;
     out += out_offset + x;
+    if (count == in_pitch / HONE_C && count == out_pitch && in_pitch % HONE_C == 0) { /* rows are one line */
+        count *= end - y;
+        gray_row(in + y * in_pitch, out + y * out_pitch, count);
+        return;
+    }
     for (; y < end; y++)
         gray_row(in + y * in_pitch, out + y * out_pitch, count);
 }
