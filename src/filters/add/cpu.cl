@@ -74,6 +74,11 @@ __kernel void add_vectors(__global const PIXEL *in, int in_offset, int in_pitch,
     int length = min(count - i, VECTORS * LANES);
     if (length <= 0)
         return;
+    /* Rows without a gap are one: what lies before and behind whole lines of the cache is stored apart. */
+    if (length == in_pitch && length == second_pitch && length == out_pitch) {
+        add_row(&source, second + second_offset + y * second_pitch, &sink, 0, y, length * (end - y));
+        return;
+    }
     for (; y < end; y++)
         add_row(&source, second + second_offset + y * second_pitch, &sink, i, y, length);
 }
