@@ -111,6 +111,30 @@ inline SUM sum_column(__global const PIXEL *in, int pitch, int rows)
     return sum;
 }
 
+/* The sums of the columns of a vector but the first `skip`; `more`: added to those there. */
+inline void sum_vector(__global const PIXEL *in, int pitch, __global SUM *to, int rows, int skip, bool more)
+{
+    sums sum = 0;
+    for (int y = 0; y < rows; y++)
+        sum += load(in + y * pitch);
+    for (int lane = skip; lane < LANES; lane++)
+        to[lane] = more ? to[lane] + sum[lane] : sum[lane];
+}
+
+/* The sums of columns `from` to `count` - 1, which are less than a strip. Of rows that are no shorter, the
+ * last vector begins in what was summed before. */
+inline void sum_rest(__global const PIXEL *in, int pitch, __global SUM *to, int from, int count, int rows,
+                     bool more)
+{
+    for (; from + LANES <= count; from += LANES)
+        sum_vector(in + from, pitch, to + from, rows, 0, more);
+    if (from < count && count >= LANES)
+        sum_vector(in + count - LANES, pitch, to + count - LANES, rows, LANES - (count - from), more);
+    else
+        for (; from < count; from++)
+            to[from] = (more ? to[from] : 0) + sum_column(in + from, pitch, rows);
+}
+
 /* The sum of each column over each band of rows; `stride` is a whole number of vectors. */
 __kernel void integral_wide_sums(__global const PIXEL *in, int in_offset, int in_pitch, __global SUM *bands,
                                  int stride, int count, int height)
@@ -123,8 +147,7 @@ __kernel void integral_wide_sums(__global const PIXEL *in, int in_offset, int in
     if (first + STRIP <= count)
         sum_strip(in + y * in_pitch + first, in_pitch, bands + first, end - y, false);
     else
-        for (int i = first; i < count; i++)
-            bands[i] = sum_column(in + y * in_pitch + i, in_pitch, end - y);
+        sum_rest(in + y * in_pitch, in_pitch, bands, first, count, end - y, false);
 }
 
 #if !FLOATING
@@ -141,8 +164,7 @@ inline void sum_columns(__global const PIXEL *in, int pitch, __global SUM *to, i
         int i = 0, fitting = min(FITTING, rows - y);
         for (; i + STRIP <= count; i += STRIP)
             sum_strip(from + i, pitch, to + i, fitting, true);
-        for (; i < count; i++)
-            to[i] += sum_column(from + i, pitch, fitting);
+        sum_rest(from, pitch, to, i, count, fitting, true);
     }
 }
 #endif
