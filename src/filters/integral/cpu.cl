@@ -388,14 +388,26 @@ inline sums join(struct joint *j, sums v)
 #endif
 }
 
+/* Lanes `first` to `end` - 1 of a vector. */
+inline void store_lanes(__global SUM *row, sums v, int first, int end)
+{
+    SUM lanes[LANES];
+    *(sums_at *)lanes = v;
+    for (int k = first; k < end; k++)
+        row[k] = lanes[k];
+}
+
+/* Of JOINED rows nothing else goes to whole lines: that would fetch them again. */
 inline void store(struct joint *j, __global SUM *row, int i, sums v, enum way way, bool is_first)
 {
     sums joined = way == JOINED ? join(j, v) : v;
-    if (way == WHOLE || (way == JOINED && !is_first))
+    if (way == JOINED && is_first)
+        store_lanes(row + i, v, 0, j->before);
+    else if (way == CACHED)
+        STORE_SUMS(row + i, v);
+    else
         __builtin_nontemporal_store(joined,
                                     (__global sums *)(row + i - (way == JOINED ? LANES - j->before : 0)));
-    else
-        STORE_SUMS(row + i, v);
 }
 
 inline void continue_groups(struct group groups[], sums rows[], bool block_ends, int phase)
@@ -414,15 +426,6 @@ inline sums load_head(__global const PIXEL *from, int lead)
     return *(sums_at *)head;
 }
 
-/* A vector less its first `lead` lanes. */
-inline void store_head(__global SUM *row, sums v, int lead)
-{
-    SUM head[LANES];
-    *(sums_at *)head = v;
-    for (int k = lead; k < LANES; k++)
-        row[k] = head[k];
-}
-
 /* The first vector of `lines` rows, as if `lead` columns of zeros were before them. */
 inline void begin_lines(struct group groups[], __global const PIXEL *const rows[LINES], __global SUM *out,
                         int out_pitch, __global SUM *above, int lines, int lead)
@@ -436,7 +439,7 @@ inline void begin_lines(struct group groups[], __global const PIXEL *const rows[
     for (int line = 0; line < LINES; line++) {
         sum += v[line];
         if (line < lines)
-            store_head(out + line * out_pitch, sum, lead);
+            store_lanes(out + line * out_pitch, sum, lead, LANES);
     }
     STORE_SUMS(above, sum);
 }
@@ -515,7 +518,8 @@ INLINE void integrate_lines(__global const PIXEL *in, int in_pitch, __global SUM
 #pragma unroll
         for (int line = 0; line < LINES; line++)
             if (line < lines)
-                STORE_SUMS(out + line * out_pitch + i - LANES, joints[line].last);
+                store_lanes(out + line * out_pitch + i - LANES, joints[line].last, joints[line].before,
+                            LANES);
 #pragma unroll
     for (int line = 0; line < LINES; line++)
 #pragma unroll
