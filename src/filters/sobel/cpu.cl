@@ -100,6 +100,37 @@ inline PIXEL edge(int x, int y, int channel, const struct strip *s)
     return from < 0 ? s->border : source_get(&s->source, from * HONE_C + channel, y);
 }
 
+/* The neighbours on the left of a row's first elements, and on the right of its last ones. */
+#if HONE_BORDER == BORDER_REFLECT101 /* they lie in the same vector */
+#define UP_INSIDE(i)   ((i) < HONE_C ? (i) + HONE_C : (i)-HONE_C)
+#define DOWN_INSIDE(i) ((i) + HONE_C < LANES ? (i) + HONE_C : (i)-HONE_C)
+inline pixels left_of_first(const struct strip *s, pixels v, int row)
+{
+    return __builtin_shufflevector(v, v, L_ALL(UP_INSIDE));
+}
+
+inline pixels right_of_last(const struct strip *s, pixels v, int row)
+{
+    return __builtin_shufflevector(v, v, L_ALL(DOWN_INSIDE));
+}
+#else
+inline pixels left_of_first(const struct strip *s, pixels v, int row)
+{
+    pixels beyond = 0;
+    for (int channel = 0; channel < HONE_C; channel++)
+        beyond[channel] = edge(-1, row, channel, s);
+    return __builtin_shufflevector(v, beyond, L_ALL(UP));
+}
+
+inline pixels right_of_last(const struct strip *s, pixels v, int row)
+{
+    pixels beyond = 0;
+    for (int channel = 0; channel < HONE_C; channel++)
+        beyond[LANES - HONE_C + channel] = edge(s->width, row, channel, s);
+    return __builtin_shufflevector(v, beyond, L_ALL(DOWN));
+}
+#endif
+
 /* `row`: one that the border rule has been applied to. */
 inline struct three read_row(const struct strip *s, int row)
 {
@@ -109,22 +140,8 @@ inline struct three read_row(const struct strip *s, int row)
         return t;
     }
     t.centre = load(s, s->at, row);
-    if (s->first) {
-        pixels beyond = 0;
-        for (int channel = 0; channel < HONE_C; channel++)
-            beyond[channel] = edge(-1, row, channel, s);
-        t.left = __builtin_shufflevector(t.centre, beyond, L_ALL(UP));
-    } else {
-        t.left = load(s, s->at - HONE_C, row);
-    }
-    if (s->last) {
-        pixels beyond = 0;
-        for (int channel = 0; channel < HONE_C; channel++)
-            beyond[LANES - HONE_C + channel] = edge(s->width, row, channel, s);
-        t.right = __builtin_shufflevector(t.centre, beyond, L_ALL(DOWN));
-    } else {
-        t.right = load(s, s->at + HONE_C, row);
-    }
+    t.left = s->first ? left_of_first(s, t.centre, row) : load(s, s->at - HONE_C, row);
+    t.right = s->last ? right_of_last(s, t.centre, row) : load(s, s->at + HONE_C, row);
     return t;
 }
 
