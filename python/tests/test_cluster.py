@@ -300,7 +300,6 @@ def test_a_killed_and_a_stopped_worker_lose_nothing(cluster, tmp_path, gray, mon
     blocks = client.persist(hone.dask.apply("box size=5", da.from_array(gray, chunks=(20, 30))))
     wait(blocks, timeout=NEVER)
     assert length_of_new(client, address, third).result(timeout=NEVER) == 1000  # opens the connection
-    watch = _cluster.Watch(client)
     results = hone.dask.apply_files("box size=3", str(tmp_path / "in"), str(tmp_path / "out"), client, batch=1)
     done = [next(results)]
     os.kill(killed, signal.SIGKILL)
@@ -309,7 +308,7 @@ def test_a_killed_and_a_stopped_worker_lose_nothing(cluster, tmp_path, gray, mon
         until(lambda: length.done() or client.run(asks, workers=[third])[third])
         client.run_on_scheduler(give_up(address))
         monkeypatch.setattr(_cluster, "LOOK", 0.2)
-        assert _cluster.result_of(length, watch) == 1000
+        assert _cluster.result_of(length, _cluster.Watch(client)) == 1000  # which begins after that
         done += results
         result = _cluster.compute(hone.dask.apply("sobel | integral", blocks))
     finally:

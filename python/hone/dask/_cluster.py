@@ -20,23 +20,25 @@ def check(client):
         raise ConnectionError(f"the scheduler has not answered for {ANSWER} s; {SAFE}") from error
 
 
-def _forget(addresses, dask_worker):
-    for address in addresses:
-        dask_worker.rpc.remove(address)
+async def _forget(dask_worker):
+    """Ends what a worker waits for from others that the scheduler does not know. Whom it knew before it asked is told apart
+    from who joins meanwhile."""
+    pool, scheduler = dask_worker.rpc, dask_worker.scheduler
+    others = {*pool.available, *pool.occupied} - {scheduler.address, getattr(dask_worker, "nanny", None)}
+    for address in others - set((await scheduler.identity())["workers"]):
+        pool.remove(address)
 
 
 class Watch:
-    """Tells workers of those that the scheduler has given up. Dask before 2023 does not: there, a worker that wants data
-    of one that was stopped waits for its answer for ever."""
+    """Tells workers of those that the scheduler has given up, even before the watch began. Dask before 2023 does not: there, a
+    worker that wants data of one that was stopped waits for its answer for ever."""
 
     def __init__(self, client):
         self.client, self.workers = client, check(client)
 
     def look(self):
-        there = check(self.client)
-        gone, self.workers = self.workers - there, there
-        if gone and there:  # in the background: of these workers, another one may have stopped
-            threading.Thread(target=self.client.run, args=(_forget, gone), kwargs={"on_error": "ignore"}, daemon=True).start()
+        if check(self.client):  # in the background: of these workers, another one may have stopped
+            threading.Thread(target=self.client.run, args=(_forget,), kwargs={"on_error": "ignore"}, daemon=True).start()
 
 
 def result_of(future, watch):
