@@ -76,8 +76,8 @@ __kernel void add_vectors(__global const PIXEL *in, int in_offset, int in_pitch,
         return;
     /* Rows without a gap are one: what lies before and behind whole lines of the cache is stored apart. */
     if (length == in_pitch && length == second_pitch && length == out_pitch) {
-        add_row(&source, second + second_offset + y * second_pitch, &sink, 0, y, length * (end - y));
-        return;
+        length *= end - y;
+        end = y + 1;
     }
     for (; y < end; y++)
         add_row(&source, second + second_offset + y * second_pitch, &sink, i, y, length);

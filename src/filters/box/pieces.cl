@@ -296,9 +296,7 @@ inline void store_results(const struct tile *t, const struct results *to, const 
     for (int k = 0; k < WORDS; k++)
         words[k] = copy_alpha(words[k], centres[k], k);
     if (left >= PX) {
-#pragma unroll
-        for (int q = 0; q < WORDS / 4; q++)
-            ((__global uint4 *)at)[q] = vload4(q, words);
+        store_together(at, words, WORDS);
     } else {
 #pragma unroll
         for (int k = 0; k < PX; k++)

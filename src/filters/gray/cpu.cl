@@ -308,8 +308,7 @@ __kernel void gray_vectors(__global const PIXEL *in, int in_offset, int in_pitch
     out += out_offset + x;
     if (count == in_pitch / HONE_C && count == out_pitch && in_pitch % HONE_C == 0) { /* rows are one line */
         count *= end - y;
-        gray_row(in + y * in_pitch, out + y * out_pitch, count);
-        return;
+        end = y + 1;
     }
     for (; y < end; y++)
         gray_row(in + y * in_pitch, out + y * out_pitch, count);
