@@ -58,7 +58,7 @@ void event_note_step(hone_event *event, size_t step)
 void event_join(hone_event **first, hone_event **last, hone_event **out)
 {
     hone_event *joined = *last, *earliest = joined;
-    if (*first != joined && event_keeps_times(joined)) {
+    if (*first != joined && device_keeps_times(joined->device)) {
         while (earliest->before)
             earliest = earliest->before;
         earliest->before = *first;

@@ -123,7 +123,6 @@ hone_status event_check(const hone_event *event, bool there, const char *call, c
                         hone_error *error);
 
 /* times.c */
-bool event_keeps_times(const hone_event *event);
 hone_command_kind command_kind_of(cl_event event);
 
 /* The events of a wait list as OpenCL wants them. finish frees; a list of 0 gives NULL. */

@@ -8,11 +8,6 @@
 
 #include <stdio.h>
 
-bool event_keeps_times(const hone_event *event)
-{
-    return device_keeps_times(event->device);
-}
-
 hone_command_kind command_kind_of(cl_event event)
 {
     cl_command_type type = 0;
