@@ -43,8 +43,6 @@
 
 #define LANE_WORDS 4
 #define WEIGHTS    uint
-#include "filters/gaussian/strip.clh"
-
 #include "filters/gaussian/pieces.clh"
 
 /* Adds a product of depth 16 times `depth`. Of a block on the left, 16x16, a lane holds rows `group` and

@@ -23,6 +23,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
     case_set_symbol(c, "NEAR", bytes ? gaussian_near(sigma) : gaussian_radius(sigma));
     set_grid(c, gaussian_grid(c, sigma), "GRID_STEP", "GRID_TAPS", "GRID_REACH");
     set_grid(c, gaussian_coarse_grid(c, sigma), "STEP", "TAPS", "REACH");
+    case_set_symbol(c, "SEEN", gaussian_matrix_grid(c, sigma).reach);
     case_set_symbol(c, "EXACT_BITS", gaussian_exact_bits(bytes, sigma));
     case_set_symbol(c, "MADE", c->in.channels - (c->in.channels == 4 && !c->filter_alpha));
     case_set_symbol(c, "EXACT_REACH", c->exact ? gaussian_exact_reach(c) : 1);
@@ -150,6 +151,13 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define TILE_CELLS "(ITEMS*8*GIVE/BITS/SPAN*DOWN)"
 #define TILE_LINES                                                                                           \
     "(GRID_STEP >= 8 ? MADE : 1)*(" TILE_CELLS " + 4 + 2*GRID_TAPS)*(2*SPAN/GRID_STEP + 8 + 2*GRID_TAPS)"
+
+/* The grid by matrix units: pixels across of a strip, a line of these and what windows see beside it, bytes of
+ * matrices, and of local memory: two times 32 lines, points, and where elements of a line come from. */
+#define SEEN_ACROSS   "(64*UNITS - 16)"
+#define SEEN_LINE     "(" SEEN_ACROSS " + 2*roundup(SEEN + 8, 16))"
+#define SEEN_MATRICES "512*(2*ceildiv(60 + 2*SEEN, 16) + 10)"
+#define SEEN_BYTES    "64*(" SEEN_LINE " + 16) + 128 + 512*(2*UNITS + 1) + 2*" SEEN_LINE " + 16"
 
 /* exact=yes: weights of 16 bits. */
 #define EXACT_16      "EXACT_BITS <= 16"
@@ -318,6 +326,23 @@ static const struct variant variants[] = {
      .passes = {MATRIX_PASS("gaussian_matrix", "table0:4*NEAR + 4")},
      /* The products are done by units of their own; what is left is packing and rounding. */
      .cost = {"2*C", "C*(16*TILES + 16*ceildiv(NEAR, 8))/(64*TILES)", "8*C"}},
+    {VARIANT("grid_matrix", "grid_matrix.cl", 0, "packed",
+             "gray u8: every few rows and columns, blurred, and all pixels from those, as products of 16x16 "
+             "matrices of halves, in one launch"),
+     .condition = "method == 0 && TYPE == 0 && C == 1 && S100 >= 500 && S100 <= 1600 && "
+                  "(SM >= 80 || W*H <= 65536)",
+     .align = 16, .specialised = "what a point of the grid sees sets the depth of the products",
+     .tunables = {{"UNITS", TUNABLE_DEFINE, "4 1 2 8", "warps of a work-group, beside each other"},
+                  {"TIMES", TUNABLE_DEFINE, "5 1 2 3 4 6 8", "times 64 rows that a work-group makes, but 16"},
+                  REGISTERS},
+     .options = {REGISTERS_OPTIONS},
+     .constraints = {"32*UNITS <= MAXWG", SEEN_BYTES " <= LMEM", REGISTERS_CONSTRAINT},
+     .defines = {"REACH=SEEN", "WITH_PTX=SM >= 80"},
+     .passes = {PASS("gaussian_grid_matrix", .extent = {"ceildiv(W, " SEEN_ACROSS ")*32*UNITS", "H"},
+                     .block = {"1", "64*TIMES - 16"}, .local = {"32*UNITS", "1"},
+                     .arguments = {"in", "out", "W", "H", "border", "table9:" SEEN_MATRICES " + 4", "R"})},
+     /* What is not done by units of its own: bytes as halves, and results as bytes. */
+     .cost = {"2", "1/8", "8"}},
     {VARIANT("matrix16", "exact_matrix.cl", 0, "packed",
              "u16: every weight, both passes as products of matrices of bytes, in integers"),
      .condition = DIRECT " && TYPE == 1 && " BYTE_MATRIX(REACH_16), .align = 16,
@@ -485,6 +510,7 @@ static const struct variant variants[] = {
 /* Where colours in u8 gain by products; the grid's steps have their best sigmas between. */
 #define COLOUR_MATRIX "C > 1 && (S100 < 450 || S100 < 650 && (C == 4 || C == 3 && S100 >= 550))"
 #define MATRIX32      "S100 <= 640"
+#define GRAY_MATRIX   "SM >= 80 && method == 0 && TYPE == 0 && C == 1 && S100 >= 500 && S100 <= 1600"
 #define SMALL         "W*H <= 4194304" /* too few pixels for many work-groups of the usual size */
 
 /* Gathers with little for each work-item to walk down. */
@@ -533,6 +559,13 @@ static const struct seed seeds[] = {
     {"WIDE && H < 128*CU", "coarse", "ROWS=32"},
     {"WIDE && H >= 1024*CU", "coarse", "ROWS=256"},
     {"WIDE", "coarse", ""},
+    {GRAY_MATRIX " && W*H <= 1048576 && S100 >= 700", "grid_matrix", "UNITS=2 TIMES=1"},
+    {GRAY_MATRIX " && W*H > 1048576 && " SMALL, "grid_matrix", "TIMES=1"},
+    {GRAY_MATRIX " && W*H > 4194304 && W*H <= 12582912 && S100 < 1000", "grid_matrix", "TIMES=2"},
+    {GRAY_MATRIX " && W*H > 12582912 && !(" BUSY ") && S100 <= 500", "grid_matrix", "TIMES=3 REGISTERS=128"},
+    {GRAY_MATRIX " && W*H > 12582912 && !(" BUSY ") && S100 < 1000", "grid_matrix", "TIMES=3"},
+    {GRAY_MATRIX " && " BUSY " && S100 < 750", "grid_matrix", ""},
+    {GRAY_MATRIX " && " BUSY " && S100 < 1000", "grid_matrix", "UNITS=8"},
     {"SM >= 80 && C > 1 && S100 < 1000 && W*H <= 1048576", "matrix", "ROWS=16"},
     {"SM >= 80 && S100 < 1000 && W*H <= 1048576", "matrix", "ROWS=16 WG_X=32 BURST=0"},
     {"SM >= 80 && S100 < 300 && H >= 2048 && C == 1 && !(" BUSY ")", "matrix", "ROWS=64 WG_X=128 BURST=0"},
@@ -727,11 +760,12 @@ static const struct rung rungs[] = {
     {"coarse", "every few rows and columns, and all from those, 64-byte vectors", "coarse", "", "hone"},
     {"grid", "every few rows and columns, and all from those", "grid", "", "hone"},
     {"grid-tiles", "the same in two launches", "grid_tiles", "", "hone"},
+    {"grid-matrix", "the same, all of it by matrix units, in one launch", "grid_matrix", "", "hone"},
 };
 
-static const char *const trials[] = {"sigma=4",   "sigma=12", "",        "sigma=3",
+static const char *const trials[] = {"sigma=4",   "sigma=12", "",        "sigma=6",
                                      "sigma=0.3", "sigma=21", "sigma=7", "sigma=25 method=recursive",
-                                     NULL};
+                                     "sigma=3",   NULL};
 
 static const char *const usual[] = {"sigma=2", "sigma=10", "sigma=30", NULL};
 
@@ -753,7 +787,7 @@ const struct hone_filter hone_filter_gaussian = {
                        "how: the same cost for every sigma, or every weight of the window; both are within "
                        "the bounds")},
     .symbols = {"R", "S100", "NEAR", "STEP", "TAPS", "REACH", "GRID_STEP", "GRID_REACH", "GRID_TAPS",
-                "EXACT_BITS", "EXACT_REACH", "REACH_16", "BITS_16", "MADE"},
+                "EXACT_BITS", "EXACT_REACH", "REACH_16", "BITS_16", "MADE", "SEEN"},
     .prepare = prepare, .averages = averages, .table = gaussian_table,
     .examples = {{"a photograph, blurred", "'gaussian sigma=4' photo.jpg -o blurred.jpg"},
                  {"edges of a slightly blurred photograph",

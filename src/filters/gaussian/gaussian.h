@@ -21,6 +21,12 @@ struct gaussian_grid gaussian_grid(const struct filter_case *c, double sigma);
 struct gaussian_grid gaussian_coarse_grid(const struct filter_case *c, double sigma);
 void gaussian_grid_table(const struct filter_case *c, struct gaussian_grid grid, float *table, size_t count);
 
+/* The same of `grid_matrix`, where `reach` is how many pixels a point sees to each side. table: its matrices, and
+ * what sums of 1024 + value begin with to become those of values - 128, a float. */
+struct gaussian_grid gaussian_matrix_grid(const struct filter_case *c, double sigma);
+void gaussian_matrix_grid_table(const struct filter_case *c, struct gaussian_grid grid, uint32_t *table,
+                                size_t count);
+
 /* weights[0..radius] of a sampled Gaussian, normalised: weights[0] + 2 * (the others) is 1. */
 void gaussian_weights(double sigma, int64_t radius, double *weights);
 /* The same as parts of `sum`, which is what they make together: each of `count` is rounded, but the centre,
@@ -58,6 +64,7 @@ enum {
     TABLE_EXACT,    /* uint: weights[0 .. EXACT_REACH], parts of 2^EXACT_BITS */
     TABLE_VECTORS,  /* uint: for CPUs, two weights a word: of exact=yes, or of u16 rounded */
     TABLE_16,       /* uint: weights[0 .. REACH_16], parts of 2^BITS_16 */
+    TABLE_SEEN,     /* uint: matrices, see gaussian_matrix_grid_table() */
     POLE_FLOATS = 8,
     SECTION_FLOATS = 8,
     GRID_PADDING = 3

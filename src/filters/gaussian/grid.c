@@ -18,6 +18,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { DEGREE = 6, SUPPORT = 4, BAND = 2 * SUPPORT - 2, LARGEST = 16 };
 
@@ -60,6 +61,13 @@ struct gaussian_grid gaussian_coarse_grid(const struct filter_case *c, double si
 {
     double step = fmin(LARGEST, fmax(1, sigma / (c->in.type == HONE_U8 ? 1.25 : 1.75)));
     return grid_of(c, sigma, (int64_t)step, 1);
+}
+
+struct gaussian_grid gaussian_matrix_grid(const struct filter_case *c, double sigma)
+{
+    struct gaussian_grid grid = grid_of(c, sigma, 4, 2);
+    grid.reach = (grid.taps + SUPPORT / 2) * grid.step;
+    return grid;
 }
 
 static double polynomial(const double *coefficients, double t)
@@ -181,4 +189,122 @@ void gaussian_grid_table(const struct filter_case *c, struct gaussian_grid grid,
     for (int64_t i = SUPPORT * grid.step; i < (int64_t)count; i++)
         table[i] = 0;
     find_taps(phi, grid.step, case_number(c, "sigma"), grid.taps, table + first);
+}
+
+/* What a point sees of pixels at distances 0 .. reach - 1 to one side of it. */
+static void find_seen(const double *phi, struct gaussian_grid grid, const float *taps, double *seen)
+{
+    for (int64_t n = 0; n < grid.reach; n++) {
+        seen[n] = 0;
+        for (int64_t i = 0; i < SUPPORT; i++) {
+            const int64_t point = n / grid.step + i - 1;
+            if (point <= grid.taps)
+                seen[n] += phi[n % grid.step * SUPPORT + i] * taps[grid.taps + point] / (double)grid.step;
+        }
+    }
+}
+
+/* A number as a half keeps it, and its bits. */
+static double as_half(double value)
+{
+    int exponent;
+    frexp(value, &exponent);
+    const double unit = ldexp(1, exponent < -13 ? -24 : exponent - 11);
+    return rint(value / unit) * unit;
+}
+
+static uint32_t half_bits(double value)
+{
+    int exponent;
+    const double size = fabs(as_half(value)), part = frexp(size, &exponent);
+    const uint32_t sign = value < 0 ? 0x8000 : 0;
+    if (size == 0 || exponent < -13)
+        return sign | (uint32_t)ldexp(size, 24);
+    return sign | ((uint32_t)(exponent + 14) << 10 | (uint32_t)(ldexp(part, 11) - 1024));
+}
+
+/* Rounds all to halves, but the largest takes what is missing to `sum` before. */
+static void round_to_halves(double *values, int64_t count, double sum)
+{
+    int64_t largest = 0;
+    for (int64_t i = 1; i < count; i++)
+        if (values[i] > values[largest])
+            largest = i;
+    for (int64_t i = 0; i < count; i++)
+        if (i != largest)
+            sum -= values[i] = as_half(values[i]);
+    values[largest] = as_half(sum);
+}
+
+/* What makes the matrices on the left of products. */
+struct matrices {
+    struct gaussian_grid grid;
+    double phi[SUPPORT * LARGEST];
+    double *seen; /* by a point, at distances 0 .. grid.reach - 1 */
+};
+
+/* What pixel k of a block gives to point i. */
+static double seen_of(const struct matrices *m, int64_t block, int64_t i, int64_t pixel)
+{
+    const int64_t distance = 16 * block + pixel - m->grid.step * i - m->grid.reach;
+    const int64_t at = distance < 0 ? -1 - distance : distance;
+    return at < m->grid.reach ? m->seen[at] : 0;
+}
+
+/* What a point, so many behind the first one that a block of cells sees, gives to a pixel of it. */
+static double phi_of(const struct matrices *m, int64_t pixel, int64_t point)
+{
+    const int64_t from = point - pixel / m->grid.step;
+    return from >= 0 && from < SUPPORT ? m->phi[pixel % m->grid.step * SUPPORT + from] : 0;
+}
+
+/* Row i, column k of matrix `number`: what points see of rows of pixels; results of rows of points, for each of two
+ * tiles of 16; results of columns of points, where four products make four neighbours each of 16 pixels, so
+ * that a lane has them all, and four more add what the next points give; and what points see of columns of
+ * pixels, four neighbours of which are in one word. */
+static double left_of(const struct matrices *m, int64_t number, int64_t i, int64_t k)
+{
+    const int64_t depth = (60 + 2 * m->grid.reach + 15) / 16;
+    if (number < depth)
+        return seen_of(m, number, i, k);
+    number -= depth;
+    if (number < 2)
+        return phi_of(m, 16 * number + i, k);
+    number -= 2;
+    if (number < 8)
+        return phi_of(m, 16 * (i % 8 / 2) + 4 * (number % 4) + 2 * (i / 8) + i % 2, k + 16 * (number / 4));
+    return seen_of(m, number - 8, i, 4 * (k % 8 / 2) + k % 2 + 2 * (k / 8));
+}
+
+/* Each matrix as its 32 lanes hold it: four pairs of halves. */
+static void fill_matrices(const struct matrices *m, uint32_t *table, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const int64_t lane = i / 4 % 32, row = lane / 4 + i % 2 * 8, column = 2 * (lane % 4) + i / 2 % 2 * 8;
+        table[i] = half_bits(left_of(m, (int64_t)i / 128, row, column)) |
+                   half_bits(left_of(m, (int64_t)i / 128, row, column + 1)) << 16;
+    }
+}
+
+void gaussian_matrix_grid_table(const struct filter_case *c, struct gaussian_grid grid, uint32_t *table,
+                                size_t count)
+{
+    struct matrices m = {.grid = grid, .seen = calloc((size_t)grid.reach, sizeof(double))};
+    float *taps = calloc(2 * (size_t)grid.taps + 1, sizeof *taps);
+    if (taps && m.seen && count > 0) {
+        find_phi(c->in.type == HONE_U8, grid.step, m.phi);
+        find_taps(m.phi, grid.step, case_number(c, "sigma"), grid.taps, taps);
+        find_seen(m.phi, grid, taps, m.seen);
+        round_to_halves(m.seen, grid.reach, 0.5);
+        for (int64_t d = 0; d < grid.step; d++)
+            round_to_halves(m.phi + d * SUPPORT, SUPPORT, 1);
+        double sum = 0;
+        for (int64_t i = 0; i < grid.reach; i++)
+            sum += 2 * m.seen[i];
+        const float start = (float)(-1152 * sum);
+        fill_matrices(&m, table, count - 1);
+        memcpy(table + count - 1, &start, sizeof start);
+    }
+    free(taps);
+    free(m.seen);
 }

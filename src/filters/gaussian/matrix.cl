@@ -32,100 +32,34 @@
 #define RADIUS 7 /* the window reaches so far */
 #endif
 
-#define CENTRE 1152.0f /* 1024 + 128 */
-
 /* Rounds a float - 128 to an integer in its lowest bits. */
-#define ROUND (12582912.0f + 128.0f)
+#define ROUND      (12582912.0f + 128.0f)
 
-/* What a lane holds: of a 16x16 matrix on the left, rows `group` and `group` + 8, columns 2 * `place` + 0, 1,
- * 8, 9; of one of 16x8 on the right, the same rows for its columns, column `group`; of a result, rows `group`
- * and `group` + 8, columns 2 * `place` + 0, 1. */
 #define LANE_WORDS 6
 #define WEIGHTS    float
-#include "filters/gaussian/strip.clh"
-
 #include "filters/gaussian/pieces.clh"
 
 /* Rows of which results need words, in blocks of 8. */
 #define HELD_BLOCKS (2 * DEPTH)
 #define HELD        held[HELD_BLOCKS][TILES][2]
 
+#include "filters/mma.clh"
+
 #if WITH_PTX
-inline void multiply(float *sum, const uint *left, uint top, uint bottom, const struct lane *lane)
-{
-    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
-        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
-        : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "r"(top), "r"(bottom));
-}
-
-inline uint halves(float low, float high)
-{
-    uint r;
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
-    return r;
-}
-
 inline float rounded(float value) /* to a half */
 {
     float r;
     asm("{.reg .b16 h; cvt.rn.f16.f32 h, %1; cvt.f32.f16 %0, h;}" : "=f"(r) : "f"(value));
     return r;
 }
-
 #else
-inline uint halves(float low, float high)
-{
-    ushort two[2];
-    vstore_half_rte(low, 0, (half *)two);
-    vstore_half_rte(high, 1, (half *)two);
-    return two[0] | (uint)two[1] << 16;
-}
-
 inline float rounded(float value)
 {
     ushort one;
     vstore_half_rte(value, 0, (half *)&one);
     return vload_half(0, (const half *)&one);
 }
-
-inline void multiply(float *sum, const uint *left, uint top, uint bottom, const struct lane *lane)
-{
-    __local uint *own = words_of(lane, lane->group, lane->place);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (int i = 0; i < 4; i++)
-        own[i] = left[i];
-    own[4] = top;
-    own[5] = bottom;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (int i = 0; i < 4; i++)
-        for (int k = 0; k < 16; k++) {
-            int column = 2 * lane->place + i % 2, from = k % 8 / 2;
-            __local const uint *a = words_of(lane, lane->group, from) + i / 2 + k / 8 * 2;
-            __local const uint *b = words_of(lane, column, from) + 4 + k / 8;
-            sum[i] += vload_half(k % 2, (__local const half *)a) * vload_half(k % 2, (__local const half *)b);
-        }
-}
 #endif
-
-/* 1024 + a byte, twice. */
-inline uint low_pixels(uint word)
-{
-#if WITH_PTX
-    return hone_bytes(word, 0x64646464u, 0x4140u);
-#else
-    return 0x64006400u | (word & 0xffu) | (word & 0xff00u) << 8;
-#endif
-}
-
-inline uint high_pixels(uint word)
-{
-#if WITH_PTX
-    return hone_bytes(word, 0x64646464u, 0x4342u);
-#else
-    return low_pixels(word >> 16);
-#endif
-}
 
 /* The lane's places of the matrices on the left. */
 struct weights {

@@ -25,8 +25,6 @@
 /* What a lane holds: see matrix.cl. */
 #define LANE_WORDS 6
 #define WEIGHTS    float
-#include "filters/gaussian/strip.clh"
-
 #include "filters/gaussian/pieces.clh"
 
 /* Rows of which results need words, in blocks of 8, by parts. */

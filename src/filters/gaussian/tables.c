@@ -186,6 +186,8 @@ void gaussian_table(const struct filter_case *c, int index, void *table, size_t 
         gaussian_grid_table(c, gaussian_grid(c, sigma), table, bytes / sizeof(float));
     else if (index == TABLE_COARSE)
         gaussian_grid_table(c, gaussian_coarse_grid(c, sigma), table, bytes / sizeof(float));
+    else if (index == TABLE_SEEN)
+        gaussian_matrix_grid_table(c, gaussian_matrix_grid(c, sigma), table, bytes / sizeof(uint32_t));
     else
         fill_weights(sigma, table, bytes / sizeof(float));
 }

@@ -187,6 +187,18 @@ def test_forms_for_gpus_against_scipy():
                 frame.check(off <= 0.31, f"{variant}, sigma={sigma}: off by {off} before rounding")
 
 
+def test_grid_matrix_at_every_border():
+    """Strips of one and of several, narrower than what a point sees, and higher than one walk; before rounding."""
+    for ours, theirs in MODES.items():
+        for sigma, shape in ((5, (70, 513)), (7.3, (389, 31)), (16, (53, 250))):
+            for smooth in (False, True):
+                image = picture("uint8", shape, smooth)
+                wanted = scipy.ndimage.gaussian_filter(image.astype(float), sigma, mode=theirs, cval=77, truncate=9)
+                got = blurred(image, f"gaussian sigma={sigma} border={ours} border-value=77", "grid_matrix")
+                off = numpy.abs(got - wanted).max() - 0.5
+                frame.check(off <= 0.3, f"sigma={sigma} {shape} {ours}: off by {off} before rounding")
+
+
 def exact_weights(sigma, bits):
     """As docs/numbers.md defines them, from decimals of 40 digits: each rounded, but the centre, which takes the rest."""
     decimal.getcontext().prec = 40
