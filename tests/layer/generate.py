@@ -190,12 +190,23 @@ def body(call, number):
     return [f"{target};"] if call.returns == "void" else [f"return {target};"]
 
 
+def subject(call):
+    """What the call is about, by which its device is known: (kind, expression); LAYER_NONE where that is nothing."""
+    if call.name == "clCreateContext":
+        return "LAYER_DEVICE", "p1 && p2 ? p2[0] : NULL"
+    if call.name == "clWaitForEvents":
+        return "LAYER_EVENT", "p0 && p1 ? p1[0] : NULL"
+    kind = {**HANDLES, "cl_device_id": "LAYER_DEVICE"}.get(call.parameters[0][1] if call.parameters else "", "LAYER_NONE")
+    return kind, "NULL" if kind == "LAYER_NONE" else "p0"
+
+
 def wrapper(call, number):
     declarations = ", ".join(declaration for declaration, _ in call.parameters) or "void"
     kinds = [kind for _, kind in call.parameters]
     blocking = kinds.index("cl_bool") if call.name.startswith("clEnqueue") and "cl_bool" in kinds else None
     countable = "true" if call.can_fail() else "false"
-    enter = f"layer_enter({number}, {countable}, __builtin_return_address(0))"
+    kind, object = subject(call)
+    enter = f"layer_enter({number}, {countable}, __builtin_return_address(0), {kind}, {object})"
     lines = [f"static {call.returns} CL_API_CALL wrap_{call.name}({declarations})", "{"]
     if call.can_fail():
         lines += [f"    if ({enter})", f"        {failing(call)}" if "{" not in failing(call) else f"    {failing(call)}"]

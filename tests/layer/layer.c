@@ -11,8 +11,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static const char *const kind_names[] = {"context", "queue", "memory", "program",      "kernel",
-                                         "sampler", "event", "device", "shared-memory"};
+static const char *const kind_names[] = {"context", "queue", "memory", "program",       "kernel",
+                                         "sampler", "event", "device", "shared-memory", "nothing"};
 
 enum { BUCKETS = 4096, MAX_SITES = 2048, MAX_KERNELS = 256, MAX_CALLS = 256, PAGE = 4096, ALIGN = 128 };
 
@@ -37,7 +37,7 @@ static struct {
     bool sticky, keep, has_code;
     unsigned sleep;
     enum { GUARD_NONE, GUARD_BEGIN, GUARD_END, GUARD_TURNS } guard;
-    long whole_rows, clock;
+    long whole_rows, clock, device; /* device -1: any */
     uintptr_t site;
     cl_int code;
     int poison;
@@ -102,6 +102,84 @@ static void note_site(int call, const void *address)
     seen.sites[i].number++;
 }
 
+/* ---- Of one device ---- */
+
+/* NULL: not known. */
+static cl_device_id device_in(cl_context context)
+{
+    cl_device_id devices[16] = {NULL};
+    if (context)
+        layer_target->clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof devices, devices, NULL);
+    return devices[0];
+}
+
+static cl_device_id device_of(enum layer_kind kind, const void *object)
+{
+    cl_context context = NULL;
+    const size_t bytes = sizeof context;
+    void *const handle = (void *)(uintptr_t)object;
+    switch (kind) {
+    case LAYER_DEVICE:
+        return handle;
+    case LAYER_CONTEXT:
+        return device_in(handle);
+    case LAYER_QUEUE:
+        layer_target->clGetCommandQueueInfo(handle, CL_QUEUE_CONTEXT, bytes, &context, NULL);
+        break;
+    case LAYER_MEMORY:
+        layer_target->clGetMemObjectInfo(handle, CL_MEM_CONTEXT, bytes, &context, NULL);
+        break;
+    case LAYER_PROGRAM:
+        layer_target->clGetProgramInfo(handle, CL_PROGRAM_CONTEXT, bytes, &context, NULL);
+        break;
+    case LAYER_KERNEL:
+        layer_target->clGetKernelInfo(handle, CL_KERNEL_CONTEXT, bytes, &context, NULL);
+        break;
+    case LAYER_EVENT:
+        layer_target->clGetEventInfo(handle, CL_EVENT_CONTEXT, bytes, &context, NULL);
+        break;
+    default:
+        break;
+    }
+    return device_in(context);
+}
+
+static cl_device_id find_wished_device(void)
+{
+    enum { MOST = 16 };
+    cl_platform_id platforms[MOST];
+    cl_uint platform_count = 0, before = 0;
+    if (layer_target->clGetPlatformIDs(MOST, platforms, &platform_count) != CL_SUCCESS)
+        return NULL;
+    for (cl_uint i = 0; i < platform_count && i < MOST; i++) {
+        cl_device_id devices[MOST];
+        cl_uint count = 0;
+        if (layer_target->clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, MOST, devices, &count) !=
+            CL_SUCCESS)
+            continue;
+        if ((cl_uint)wish.device < before + count)
+            return devices[(cl_uint)wish.device - before];
+        before += count;
+    }
+    return NULL;
+}
+
+static cl_device_id wished_device;
+
+static void look_for_device(void)
+{
+    wished_device = find_wished_device();
+}
+
+static bool is_of_device(enum layer_kind kind, const void *object)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (wish.device < 0)
+        return true;
+    pthread_once(&once, look_for_device);
+    return object && device_of(kind, object) == wished_device;
+}
+
 static bool is_wanted(int call, const void *site)
 {
     if (wish.only && !listed(wish.only, layer_call_names[call]))
@@ -109,12 +187,13 @@ static bool is_wanted(int call, const void *site)
     return !wish.site || offset_of(site) == wish.site;
 }
 
-bool layer_enter(int call, bool countable, const void *site)
+bool layer_enter(int call, bool countable, const void *site, enum layer_kind kind, const void *object)
 {
+    const bool counts = countable && is_of_device(kind, object);
     bool fail = false;
     pthread_mutex_lock(&seen.lock);
     seen.calls++;
-    if (countable) {
+    if (counts) {
         note_site(call, site);
         /* Once the device is lost, it is lost for all calls. */
         bool lost = wish.sticky && seen.failed_call >= 0;
@@ -471,6 +550,7 @@ static void read_wishes(void)
     wish.keep = wished_number("LAYER_KEEP", 10) != 0;
     wish.whole_rows = wished_number("LAYER_WHOLE_ROWS", 10);
     wish.clock = wished_number("LAYER_CLOCK", 10);
+    wish.device = wished_text("LAYER_DEVICE") ? wished_number("LAYER_DEVICE", 10) : -1;
     wish.poison = wished_text("LAYER_POISON") ? (int)wished_number("LAYER_POISON", 0) : 0xa5;
 }
 

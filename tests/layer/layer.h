@@ -8,6 +8,7 @@
  *   LAYER_FAIL=N        fail the N-th call that can fail (from 1)
  *   LAYER_ONLY=clA,clB  count (and fail) only these calls
  *   LAYER_SITE=OFFSET   count only calls from this place of the program (hexadecimal, as the report shows it)
+ *   LAYER_DEVICE=1      count (and fail) only calls about this device, of all that the loader lists (from 0)
  *   LAYER_STICKY=1      fail all later ones, too: the device is lost
  *   LAYER_CODE=-5       fail with this code; default: one that fits the call
  *   LAYER_SLEEP=9       instead of failing, take that many seconds: the device hangs
@@ -61,7 +62,8 @@ enum layer_kind {
     LAYER_SAMPLER,
     LAYER_EVENT,
     LAYER_DEVICE, /* sub-devices; releasing a whole device means nothing */
-    LAYER_SHARED  /* shared virtual memory */
+    LAYER_SHARED, /* shared virtual memory */
+    LAYER_NONE
 };
 
 /* ---- Generated from CL/cl_icd.h by generate.py ---- */
@@ -76,8 +78,9 @@ void layer_fill(cl_icd_dispatch *table);
 /* The next table in the chain: the driver's own, or another layer's. */
 extern const cl_icd_dispatch *layer_target;
 
-/* Counts a call; true when it is to fail. `site` is where it came from. */
-bool layer_enter(int call, bool countable, const void *site);
+/* Counts a call; true when it is to fail. `site` is where it came from, `object` what it is about; NULL:
+ * nothing. */
+bool layer_enter(int call, bool countable, const void *site, enum layer_kind kind, const void *object);
 /* The code to fail with. */
 cl_int layer_code(cl_int fitting);
 void layer_made(enum layer_kind kind, const void *object, int call);
