@@ -15,7 +15,7 @@
 hone_status disk_open(struct disk *disk, hone_error *error)
 {
     char path[PATH_MAX];
-    *disk = (struct disk){-1, -1};
+    *disk = (struct disk){.folder = -1, .lock = -1};
     return file_private_folder("XDG_CACHE_HOME", ".cache", "programs", path, &disk->folder, error);
 }
 
@@ -29,14 +29,13 @@ void disk_close(struct disk *disk)
 
 bool disk_lock(struct disk *disk)
 {
-    disk->lock = disk_wait_for_lock(disk->folder);
+    disk->lock = disk_wait_for_lock(disk->folder, disk->device);
     return disk->lock >= 0;
 }
 
 void disk_unlock(struct disk *disk)
 {
-    if (disk->lock >= 0)
-        close(disk->lock);
+    disk_let_go(disk->lock);
     disk->lock = -1;
 }
 

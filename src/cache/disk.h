@@ -19,8 +19,11 @@
 #define ENDED_SUFFIX ".ended"
 enum { MAX_ENDED = 4 };
 
+struct hone_device;
+
 struct disk {
-    int folder, lock; /* descriptors; -1: none */
+    int folder, lock;           /* descriptors; -1: none */
+    struct hone_device *device; /* that builds; NULL: none in particular */
 };
 
 /* What is known of a program beside its bytes. Suspect: a process ended in it, and it has not worked
@@ -42,8 +45,9 @@ void disk_close(struct disk *disk);
  * without). False: errno says why. */
 bool disk_lock(struct disk *disk);
 void disk_unlock(struct disk *disk);
-/* The same for an open folder: a descriptor to be closed, or -1. */
-int disk_wait_for_lock(int folder);
+/* The same for an open folder: a descriptor for disk_let_go, or -1. `device` as in struct disk. */
+int disk_wait_for_lock(int folder, struct hone_device *device);
+void disk_let_go(int lock);
 
 enum disk_mark disk_get_mark(const struct disk *disk, const char *name);
 /* The program works: what was held against it is forgotten. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The lock between processes that build programs, and the marks that tell in which program a process
- * ended. */
+/* The marks that tell in which program a process ended. */
 #include "base/clock.h"
 #include "base/file.h"
 #include "cache/disk.h"
@@ -17,33 +16,6 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-int disk_wait_for_lock(int folder)
-{
-    const uint64_t patience = 120000000000u, start = clock_ns();
-    const struct timespec pause = {0, 5000000};
-    int lock = openat(folder, PROGRAM_LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    while (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) != 0) {
-        const int code = errno;
-        if ((code != EWOULDBLOCK && code != EINTR) || clock_ns() - start > patience) {
-            close(lock);
-            errno = code;
-            return -1;
-        }
-        nanosleep(&pause, NULL);
-    }
-    return lock;
-}
-
-int build_lock(void)
-{
-    struct disk disk;
-    if (disk_open(&disk, NULL) != HONE_OK)
-        return -1;
-    int lock = disk_wait_for_lock(disk.folder);
-    disk_close(&disk);
-    return lock;
-}
 
 /* ---- Crashes of earlier processes ---- */
 

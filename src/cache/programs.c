@@ -31,11 +31,12 @@ struct held {
 
 struct store {
     struct hone_device *device;
-    pthread_mutex_t lock;
+    pthread_mutex_t lock; /* over what is held */
     pthread_cond_t changed;
     struct held *held;
     struct disk disk;
-    bool disk_works, full; /* full: nothing more is written */
+    bool disk_works, full;    /* full: nothing more is written */
+    pthread_mutex_t entering; /* over what follows: it is held while other processes are waited for */
     unsigned lock_users; /* threads that build now; the first takes the lock between processes, the last gives
                             it back */
     bool lock_taken;
@@ -48,8 +49,9 @@ static hone_status make_store(struct hone_device *device, void **object, hone_er
     if (!store)
         return error_memory(error, "the program store");
     store->device = device;
-    store->disk = (struct disk){-1, -1};
+    store->disk = (struct disk){.folder = -1, .lock = -1};
     pthread_mutex_init(&store->lock, NULL);
+    pthread_mutex_init(&store->entering, NULL);
     pthread_cond_init(&store->changed, NULL);
     if (device_is_pocl(device) && driver_cache_moved()) {
         store->full = true;
@@ -57,6 +59,7 @@ static hone_status make_store(struct hone_device *device, void **object, hone_er
     }
     if (device_uses_disk(device)) {
         store->disk_works = disk_open(&store->disk, &why) == HONE_OK;
+        store->disk.device = device;
         if (!store->disk_works)
             device_log(device, HONE_LOG_WARNING, "compiled programs are not kept on disk: %s", why.message);
     }
@@ -91,6 +94,7 @@ static void destroy_store(void *object)
     disk_close(&store->disk);
     pthread_cond_destroy(&store->changed);
     pthread_mutex_destroy(&store->lock);
+    pthread_mutex_destroy(&store->entering);
     free(store);
 }
 
@@ -186,22 +190,22 @@ static void settle(struct store *store, struct held *held)
 
 static bool enter_disk(struct store *store)
 {
-    pthread_mutex_lock(&store->lock);
+    pthread_mutex_lock(&store->entering);
     if (store->disk_works && store->lock_users++ == 0)
         store->lock_taken = disk_lock(&store->disk);
     bool usable = store->disk_works && store->lock_taken;
-    pthread_mutex_unlock(&store->lock);
+    pthread_mutex_unlock(&store->entering);
     return usable;
 }
 
 static void leave_disk(struct store *store)
 {
-    pthread_mutex_lock(&store->lock);
+    pthread_mutex_lock(&store->entering);
     if (store->disk_works && --store->lock_users == 0) {
         disk_unlock(&store->disk);
         store->lock_taken = false;
     }
-    pthread_mutex_unlock(&store->lock);
+    pthread_mutex_unlock(&store->entering);
 }
 
 /* One build of one unit. */

@@ -8,9 +8,15 @@
 #include <stdbool.h>
 
 /* Waits for the lock between processes that compile or load programs: drivers' own caches race. At most two
- * minutes, for whoever holds it longer hangs, and we go on without. Returns a descriptor, to be closed when
- * the work is done, or -1, also where there is no folder for programs. */
-int build_lock(void);
+ * minutes, for whoever holds it longer hangs, and we go on without. Returns what build_unlock takes when the
+ * work is done, or -1, also where there is no folder for programs. */
+struct hone_device;
+int build_lock(struct hone_device *device);
+void build_unlock(int lock);
+
+/* A thread that may have the lock for this device does not come back from its driver: others of this process
+ * go on all the same. */
+void build_lock_abandon(const struct hone_device *device);
 
 /* Whether a process ended while it built or loaded a program, and nobody has noticed yet; notes it for that
  * program. False while another process builds. */

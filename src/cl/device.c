@@ -2,6 +2,7 @@
 /* Opening and closing devices; what is shared by everything that runs on one. */
 #include "cl/internal.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/options.h"
 #include "base/text.h"
@@ -508,6 +509,38 @@ hone_device_counts hone_device_get_counts(const hone_device *device)
     hone_device_counts counts = d->counts;
     pthread_mutex_unlock(&d->lock);
     return counts;
+}
+
+/* ---- Waiting for other processes ---- */
+
+static pthread_mutex_t waiting = PTHREAD_MUTEX_INITIALIZER;
+static struct waited waited_on_any;
+
+static void note_wait(struct waited *waited, bool begins, uint64_t now)
+{
+    if (begins ? waited->threads++ == 0 : --waited->threads == 0) {
+        waited->ns += begins ? 0 : now - waited->since;
+        waited->since = now;
+    }
+}
+
+void device_waits(struct hone_device *device, bool begins)
+{
+    const uint64_t now = clock_ns();
+    pthread_mutex_lock(&waiting);
+    note_wait(&waited_on_any, begins, now);
+    if (device)
+        note_wait(&device->waited, begins, now);
+    pthread_mutex_unlock(&waiting);
+}
+
+uint64_t device_waited_ns(const struct hone_device *device)
+{
+    const struct waited *waited = device ? &device->waited : &waited_on_any;
+    pthread_mutex_lock(&waiting);
+    const uint64_t ns = waited->ns + (waited->threads ? clock_ns() - waited->since : 0);
+    pthread_mutex_unlock(&waiting);
+    return ns;
 }
 
 static hone_status make_attachment(struct hone_device *device, const void *key,

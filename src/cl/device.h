@@ -89,6 +89,12 @@ hone_status device_attachment(struct hone_device *device, const void *key,
                                                   hone_error *error),
                               void (*destroy)(void *object), void **object, hone_error *error);
 
+/* A thread begins or ends to wait for other processes, which build programs; device NULL: for none in
+ * particular. */
+void device_waits(struct hone_device *device, bool begins);
+/* How long there was such a thread so far; NULL: on any device. */
+uint64_t device_waited_ns(const struct hone_device *device);
+
 /* Calls function(object) once, when the device has next finished what it was given. One function for all. */
 void device_when_finished(struct hone_device *device, void (*function)(void *object), void *object);
 /* All that the device was given has been waited for. */

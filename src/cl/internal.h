@@ -37,6 +37,12 @@ struct attachment {
     struct attachment *next;
 };
 
+/* See device_waits. */
+struct waited {
+    unsigned threads;
+    uint64_t since, ns;
+};
+
 struct hone_device {
     hone_device_info info;
     pid_t process;     /* that opened it; see device_check */
@@ -63,6 +69,7 @@ struct hone_device {
     _Atomic(void *) finished_object; /* of device_when_finished; NULL: nobody waits */
     void (*_Atomic finished)(void *object);
     struct hone_device *left; /* see device_leave_contexts */
+    struct waited waited;
 };
 
 /* What is known of a command beside its event. */

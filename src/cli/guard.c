@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/starved.h"
+#include "cl/device.h"
 #include "cli/cli.h"
 #include "cli/survive.h"
 #include "media/media.h"
@@ -185,11 +186,22 @@ static uint64_t counted_ns(void)
     return clock_ns() - guard.uncounted;
 }
 
+/* Under the lock. What was waited for other processes is added to the bound, once. */
+static bool is_late(struct guard_watch *watch, uint64_t now)
+{
+    if (now <= watch->deadline)
+        return false;
+    const uint64_t waited = device_waited_ns(watch->late.device);
+    watch->deadline += waited - watch->waited;
+    watch->waited = waited;
+    return now > watch->deadline;
+}
+
 static struct guard_watch *find_late(void)
 {
     const uint64_t now = counted_ns();
     for (struct guard_watch *watch = guard.watches; watch; watch = watch->next)
-        if (now > watch->deadline)
+        if (is_late(watch, now))
             return watch;
     return NULL;
 }
@@ -210,10 +222,10 @@ static void sample(void)
 /* Under the lock, which is let go meanwhile. */
 static bool is_lived_with(const struct guard_watch *late)
 {
-    if (!late->late)
+    if (!late->late.ask)
         return false;
     pthread_mutex_unlock(&guard.lock);
-    const bool is = late->late(late->user, late->key);
+    const bool is = late->late.ask(late->late.user, late->late.key);
     pthread_mutex_lock(&guard.lock);
     return is;
 }
@@ -369,6 +381,7 @@ static void begin_watch(struct guard_watch *watch)
 {
     pthread_mutex_lock(&guard.lock);
     watch->deadline = counted_ns() + (uint64_t)(watch->seconds * 1e9);
+    watch->waited = device_waited_ns(watch->late.device);
     watch->next = guard.watches;
     guard.watches = watch;
     pthread_mutex_unlock(&guard.lock);
@@ -391,11 +404,11 @@ void guard_watch(struct guard_watch *watch, double seconds, const char *format, 
     va_end(args);
 }
 
-void guard_watch_or(struct guard_watch *watch, double seconds, bool (*late)(void *user, uint64_t key),
-                    void *user, uint64_t key, const char *format, ...)
+void guard_watch_or(struct guard_watch *watch, double seconds, const struct guard_late *late,
+                    const char *format, ...)
 {
     va_list args;
-    *watch = (struct guard_watch){.seconds = seconds, .late = late, .user = user, .key = key};
+    *watch = (struct guard_watch){.seconds = seconds, .late = *late};
     va_start(args, format);
     watch_with(watch, format, args);
     va_end(args);

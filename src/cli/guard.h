@@ -10,6 +10,7 @@
 #pragma once
 
 #include "base/file.h"
+#include "hone/device.h"
 
 #include <stdint.h>
 
@@ -40,15 +41,22 @@ void guard_output_abort(struct guarded_output *output);
 
 #define GUARDED_OUTPUT_NONE ((struct guarded_output){.file = {.fd = -1}})
 
+/* How a wait that lasts too long may be lived with; see guard_watch_or. */
+struct guard_late {
+    bool (*ask)(void *user, uint64_t key); /* NULL: it may not */
+    void *user;
+    uint64_t key;
+    const hone_device *device; /* that is waited for; NULL: none in particular */
+};
+
 /* A bound on something that a driver, a decoder or a disk does. Time in which the process could have run and
- * had no processor, or was stopped, does not count. */
+ * had no processor, or was stopped, or waited for other processes that build programs, does not count. */
 struct guard_watch {
     uint64_t deadline; /* counted time */
     double seconds;
     char what[512];
-    bool (*late)(void *user, uint64_t key); /* see guard_watch_or */
-    void *user;
-    uint64_t key;
+    struct guard_late late;
+    uint64_t waited; /* of device_waited_ns, what is accounted for */
     struct guard_watch *next;
 };
 
@@ -58,8 +66,8 @@ void guard_watch(struct guard_watch *watch, double seconds, const char *format, 
     __attribute__((format(printf, 3, 4)));
 /* The same, but first `late` is asked, from the guard's thread: true if the wait is over in another way, and
  * nothing ends. */
-void guard_watch_or(struct guard_watch *watch, double seconds, bool (*late)(void *user, uint64_t key),
-                    void *user, uint64_t key, const char *format, ...) __attribute__((format(printf, 6, 7)));
+void guard_watch_or(struct guard_watch *watch, double seconds, const struct guard_late *late,
+                    const char *format, ...) __attribute__((format(printf, 4, 5)));
 void guard_unwatch(struct guard_watch *watch);
 /* For `late`: ends the process at once with this status, as a bound does, but says nothing. */
 void guard_leave(int status) __attribute__((noreturn));

@@ -385,11 +385,10 @@ static void load_or_ask(struct verdict *verdict, enum selftest_item item)
     verdict->loaded = true;
     if (verdict->answers[item] != ANSWER_UNKNOWN || !question_is_sensible(verdict->device, item))
         return;
-    int lock = build_lock();
+    int lock = build_lock(verdict->device);
     load(verdict, true); /* with the lock in hand */
     find_answer(verdict, item);
-    if (lock >= 0)
-        close(lock);
+    build_unlock(lock);
 }
 
 static hone_status make_verdict(struct hone_device *device, void **object, hone_error *error)
@@ -483,7 +482,7 @@ hone_status selftest_run(hone_device *device, double *milliseconds, hone_error *
     if (!verdict)
         return error_memory(error, "a self-test");
     pthread_mutex_lock(&verdict->lock);
-    int lock = build_lock();
+    int lock = build_lock(verdict->device);
     uint64_t start = clock_ns();
     memset(verdict->answers, 0, sizeof verdict->answers);
     memset(verdict->passing, 0, sizeof verdict->passing);
@@ -494,8 +493,7 @@ hone_status selftest_run(hone_device *device, double *milliseconds, hone_error *
     save(verdict);
     if (milliseconds)
         *milliseconds = (double)(clock_ns() - start) * 1e-6;
-    if (lock >= 0)
-        close(lock);
+    build_unlock(lock);
     pthread_mutex_unlock(&verdict->lock);
     return HONE_OK;
 }

@@ -123,8 +123,8 @@ double engine_decoder_seconds(const struct engine *engine, const hone_image_desc
 void engine_watch_decoder(const struct engine *engine, struct guard_watch *watch, const hone_image_desc *desc,
                           const char *what, const char *path)
 {
-    guard_watch_or(watch, engine_decoder_seconds(engine, desc), media_give_up, NULL, (uint64_t)pthread_self(),
-                   "%s '%s'", what, path);
+    const struct guard_late late = {.ask = media_give_up, .key = (uint64_t)pthread_self()};
+    guard_watch_or(watch, engine_decoder_seconds(engine, desc), &late, "%s '%s'", what, path);
 }
 
 static hone_status open_source(const struct engine *engine, const struct source *source,

@@ -57,8 +57,9 @@ static void waits(void *user, unsigned index, enum pool_wait what, double pixels
     struct shared_device *shared = user;
     struct device_watch *watch = &shared->watches[index][what];
     guard_unwatch(&watch->guard);
+    const struct guard_late late = {give_up, watch, number, shared->devices[index]};
     if (pixels > 0)
-        guard_watch_or(&watch->guard, share_bound(shared, pixels), give_up, watch, number, "%s '%s' on %s",
+        guard_watch_or(&watch->guard, share_bound(shared, pixels), &late, "%s '%s' on %s",
                        what == POOL_RUNS ? "running" : "preparing", shared->chain_text,
                        share_device_name(shared->devices[index]));
 }
@@ -147,9 +148,12 @@ static void leave_out_failing(struct shared_device *shared, const struct engine 
 /* One that cannot be opened is left out while there is another. */
 static hone_status open_every(struct shared_device *shared, const struct engine *engine, hone_error *error)
 {
+    struct guard_watch watch;
     hone_device_info *devices = NULL;
     size_t count = 0;
+    guard_watch(&watch, share_bound(shared, 0), "listing the devices");
     hone_status status = hone_device_list(&devices, &count, error), last = HONE_OK;
+    guard_unwatch(&watch);
     for (size_t i = 0; i < count && !status; i++) {
         char number[16];
         snprintf(number, sizeof number, "%u", devices[i].index);
@@ -265,13 +269,32 @@ void share_limit(const struct shared_device *shared, struct memory_limit *limit)
     }
 }
 
+static double closing_bound(const struct shared_device *shared)
+{
+    const double otherwise = 60, seconds = shared->options->timeout;
+    return seconds >= 0 ? seconds : otherwise;
+}
+
+/* All that there was to do is done and said. From the guard's thread. */
+static bool leave_open(void *user, uint64_t unused)
+{
+    const struct shared_device *shared = user;
+    (void)unused;
+    cli_warn(&shared->options->common,
+             "closing the device took longer than %g s, and is left to the end of the process; no result is "
+             "concerned",
+             closing_bound(shared));
+    fflush(stdout);
+    guard_leave(shared->course->worst);
+}
+
 /* Drivers may hang in the end, too. */
 bool share_close(struct shared_device *shared)
 {
     struct guard_watch watch;
-    const double otherwise = 60, seconds = shared->options->timeout;
+    const struct guard_late late = {.ask = leave_open, .user = shared};
     await_early(shared);
-    guard_watch(&watch, seconds >= 0 ? seconds : otherwise, "closing the device");
+    guard_watch_or(&watch, closing_bound(shared), &late, "closing the device");
     const bool in_vain = shared->early.begun && !shared->pool,
                answers = pool_destroy(&shared->pool) && !in_vain;
     device_leave_contexts();

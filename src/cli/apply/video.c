@@ -161,8 +161,8 @@ static void watch_decoder(struct film *film, struct guard_watch *watch, const ho
 {
     const char *path = film->item->input;
     film->bound = media_is_stream(path) ? 0 : engine_decoder_seconds(film->engine, desc);
-    guard_watch_or(watch, film->bound, give_up_decoder, film, (uint64_t)pthread_self(), "%s '%s'", what,
-                   path);
+    const struct guard_late late = {.ask = give_up_decoder, .user = film, .key = (uint64_t)pthread_self()};
+    guard_watch_or(watch, film->bound, &late, "%s '%s'", what, path);
 }
 
 static hone_status read_unit(struct film *film, struct video_unit **unit, hone_error *error)
