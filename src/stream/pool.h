@@ -49,8 +49,8 @@ struct pool_ring {
                       * pool_shape asks the first device of the list that takes them, not any */
 };
 
-/* What the pool may be waiting for on one device: its own thread, which builds and enqueues, and the oldest
- * frame. */
+/* What the pool may be waiting for on one device: its own thread, which builds, enqueues and clears away, and
+ * the oldest frame. */
 enum pool_wait { POOL_PREPARES, POOL_RUNS, POOL_WAITS };
 
 struct pool_options {

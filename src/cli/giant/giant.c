@@ -150,7 +150,9 @@ static hone_status try_tiles(struct giant *g, const hone_chain *chain, uint64_t 
                                           .tell_user = g,
                                           .plan = &plan};
     g->pass_start = clock_ns();
-    guard_watch(&watch, engine_bound(g->engine, &part), "preparing '%s'", g->engine->chain_text);
+    /* One device after the other may be given up meanwhile. */
+    guard_watch(&watch, engine_bound(g->engine, &part) * (double)g->engine->shared->count, "preparing '%s'",
+                g->engine->chain_text);
     hone_status status = tiles_create(&g->tiles, &request, error);
     guard_unwatch(&watch);
     free(seconds);

@@ -99,8 +99,8 @@ hone_status pool_lane(struct lane **out, struct member *member, struct pool_shap
 /* Destroys those in which nothing is in flight; of these, the stale ones. */
 void pool_lanes_clear(struct member *member);
 void pool_lanes_sweep(struct member *member);
-/* Under the lock: whether there are stale ones in which nothing is in flight. */
-bool pool_lanes_are_stale(const struct member *member);
+/* Under the lock: the shape of a stale one in which nothing is in flight; NULL: there is none. */
+const struct pool_shape *pool_lanes_stale(const struct member *member);
 /* Once all is done. */
 void pool_lanes_finish(struct member *member);
 
@@ -121,8 +121,8 @@ void pool_finish_job(struct pool_job *job, hone_status status, const hone_error 
 void pool_hand_back(struct pool *pool, struct pool_job *job);
 /* A device leaves. What the others refused they try again: nobody else is left to do it, perhaps. */
 void member_leave(struct member *member, enum member_state state, const char *why);
-/* Tells the pool's owner what is waited for; NULL: nothing any more. */
-void member_tell(struct member *member, enum pool_wait what, const struct attempt *attempt);
+/* Tells the pool's owner that something of a shape is waited for; NULL: nothing any more. */
+void member_tell(struct member *member, enum pool_wait what, const struct pool_shape *shape);
 
 /* ---- work.c ---- */
 

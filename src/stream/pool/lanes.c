@@ -47,12 +47,12 @@ static bool is_swept(const struct lane *lane)
     return lane->shape && lane->stale && lane->in_flight == 0;
 }
 
-bool pool_lanes_are_stale(const struct member *member)
+const struct pool_shape *pool_lanes_stale(const struct member *member)
 {
-    bool are = false;
-    for (int i = 0; i < POOL_LANES; i++)
-        are = are || is_swept(&member->lanes[i]);
-    return are;
+    const struct pool_shape *shape = NULL;
+    for (int i = 0; i < POOL_LANES && !shape; i++)
+        shape = is_swept(&member->lanes[i]) ? member->lanes[i].shape : NULL;
+    return shape;
 }
 
 void pool_lanes_sweep(struct member *member)

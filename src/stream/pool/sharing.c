@@ -3,6 +3,7 @@
 #include "stream/pool/internal.h"
 
 #include "base/error.h"
+#include "cl/builds.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -117,10 +118,10 @@ void member_leave(struct member *member, enum member_state state, const char *wh
     pthread_cond_broadcast(&pool->changed);
 }
 
-void member_tell(struct member *member, enum pool_wait what, const struct attempt *attempt)
+void member_tell(struct member *member, enum pool_wait what, const struct pool_shape *shape)
 {
     struct pool *pool = member->pool;
-    const hone_image_desc *in = attempt ? &attempt->shape->in : NULL;
+    const hone_image_desc *in = shape ? &shape->in : NULL;
     pool->number[member->index][what] = ++pool->waits;
     if (pool->options.waits)
         pool->options.waits(pool->options.user, member->index, what, in ? (double)in->width * in->height : 0,
@@ -164,6 +165,7 @@ bool pool_give_up(struct pool *pool, unsigned index, enum pool_wait what, uint64
                last = !over && member_is_last(member);
     if (!over && !last) {
         member_leave(member, MEMBER_HANGS, why);
+        build_lock_abandon(member->device);
         if (!pool->stop) { /* else it is waited for already */
             pthread_detach(member->thread);
             member->started = false;

@@ -25,7 +25,7 @@ static void enlist(struct member *member, struct attempt *attempt)
     member->in_flight++;
     attempt->lane->in_flight++;
     if (member->oldest == attempt)
-        member_tell(member, POOL_RUNS, attempt);
+        member_tell(member, POOL_RUNS, attempt->shape);
 }
 
 static void delist(struct member *member, struct attempt *attempt)
@@ -39,7 +39,7 @@ static void delist(struct member *member, struct attempt *attempt)
     member->in_flight--;
     attempt->lane->in_flight--;
     if (first)
-        member_tell(member, POOL_RUNS, member->oldest);
+        member_tell(member, POOL_RUNS, member->oldest ? member->oldest->shape : NULL);
 }
 
 static void forget(struct attempt *attempt)
@@ -242,7 +242,7 @@ static void serve(struct member *member, struct attempt *attempt)
     hone_error error;
     const bool is_frame = attempt->job->in != NULL;
     member->serving = attempt;
-    member_tell(member, POOL_PREPARES, attempt);
+    member_tell(member, POOL_PREPARES, attempt->shape);
     pthread_mutex_unlock(&pool->lock);
     hone_status status = find_lane(&lane, member, attempt->shape, &error);
     pthread_mutex_lock(&pool->lock);
@@ -274,12 +274,15 @@ static struct attempt *begin(struct member *member, struct pool_job *job)
 }
 
 /* Under the lock, which is let go meanwhile: drivers take their time for it. */
-static void sweep(struct member *member)
+static void sweep(struct member *member, const struct pool_shape *stale)
 {
     struct pool *pool = member->pool;
+    member_tell(member, POOL_PREPARES, stale);
     pthread_mutex_unlock(&pool->lock);
     pool_lanes_sweep(member);
     pthread_mutex_lock(&pool->lock);
+    if (member->state != MEMBER_HANGS)
+        member_tell(member, POOL_PREPARES, NULL);
     pthread_cond_broadcast(&pool->changed);
 }
 
@@ -291,12 +294,13 @@ void *member_work(void *user)
     while (member->state == MEMBER_WORKS && !pool->stop) {
         struct pool_job *job = pool_next_job(member);
         struct attempt *attempt = job ? begin(member, job) : NULL;
+        const struct pool_shape *stale = job ? NULL : pool_lanes_stale(member);
         if (job && pool->waiting) /* for this device there is more ahead of it now */
             pthread_cond_broadcast(&pool->changed);
         if (attempt)
             serve(member, attempt);
-        else if (!job && pool_lanes_are_stale(member))
-            sweep(member);
+        else if (stale)
+            sweep(member, stale);
         else if (!job)
             pthread_cond_wait(&pool->changed, &pool->lock);
     }

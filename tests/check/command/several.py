@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """hone apply on several devices at a time: PoCL's, twice.  several.py build=FOLDER"""
 
+import fcntl
 import json
 import os
 import random
+import threading
 
 import frame
 from place import Place
@@ -125,6 +127,66 @@ def beside_one_that_hangs(desk, **how):
 def test_a_device_that_hangs_is_left_out_and_nothing_is_lost():
     with Desk() as desk:
         check_all(desk, *beside_one_that_hangs(desk))
+
+
+# In each of which it holds what others wait for.
+BUILDS = ("clBuildProgram", "clCreateKernel")
+
+
+def hangs_in(desk, call, number, device="1", **how):
+    """What is reported and made where the so-many-th such call about a device does not come back."""
+    desk.through("warm", "--device", "all", **how)
+    return desk.through("out", "--device", "all", "--timeout", "4", **how, **desk.layer(
+        "hung", LAYER_ONLY=call, LAYER_DEVICE=device, LAYER_FAIL=str(number), LAYER_SLEEP="1000"))
+
+
+def test_a_device_that_hangs_while_it_builds_holds_nobody_up():
+    with Desk(8) as desk:
+        _, _, right = desk.through("one", "--device", "1")
+        for call in BUILDS:
+            for device in "01":
+                said, reports, results = hangs_in(desk, call, 1, device)
+                check_all(desk, reports, results, right)
+                frame.check(said.count("is left out from here on") == 1 and f"device {device} (" in said, f"{call}: {said}")
+
+
+def test_a_device_that_hangs_when_all_is_done_costs_no_result():
+    with Desk(8) as desk:
+        _, _, right = desk.through("one", "--device", "1")
+        for device in ("1", "all"):
+            how = {"LAYER_ONLY": "clFinish", "LAYER_DEVICE": "1"}
+            desk.through("warm", "--device", device)
+            if os.path.exists(desk.path("report")):
+                os.remove(desk.path("report"))
+            desk.through("warm", "--device", device, **desk.layer("report", **how))
+            with open(desk.path("report"), encoding="utf-8") as file:
+                last = sum(int(words[3]) for words in map(str.split, file) if words[:2] == ["site", "clFinish"])
+            said, reports, results = desk.through("out", "--device", device, "--timeout", "4", **desk.layer(
+                "hung", LAYER_FAIL=str(last), LAYER_SLEEP="1000", **how))
+            check_all(desk, reports, results, right)
+            frame.check("closing the device took longer than 4 s" in said, said)
+
+
+def test_a_device_that_hangs_before_all_is_told():
+    with Desk(2) as desk:
+        desk.through("warm", "--device", "all")
+        done = desk.run("apply", "box", desk.path("in"), "-o", desk.path("out") + "/", "--device", "all", "--timeout", "4", status=5,
+                        **TWO, **desk.layer("hung", LAYER_ONLY="clGetDeviceInfo", LAYER_DEVICE="1", LAYER_FAIL="1", LAYER_SLEEP="1000"))
+        frame.check("listing the devices: no answer within 4 s" in done.stderr, done.stderr)
+        frame.check(not os.path.exists(desk.path("out")) or not os.listdir(desk.path("out")), "a result")
+
+
+def test_a_build_waits_for_other_processes_without_a_bound():
+    """Another one holds the lock for longer than a device may take."""
+    with Desk(2) as desk:
+        desk.through("one", "--device", "0", "--tune", "off")
+        lock = desk.cache("programs", "lock")
+        with open(lock, "r+", encoding="utf-8") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            timer = threading.Timer(8, fcntl.flock, (held, fcntl.LOCK_UN))
+            timer.start()
+            desk.through("out", "--device", "0", "--timeout", "2")
+            frame.check(not timer.is_alive(), "the lock was not waited for")
 
 
 def test_one_device_that_hangs_ends_the_process():
@@ -254,6 +316,17 @@ def test_tiles_of_a_device_that_hangs_are_done_again():
     with Scan() as scan:
         check_scan(*beside_one_that_hangs(scan))
         check_scan(*beside_one_that_hangs(scan, chain="histogram"))
+
+
+def test_a_device_that_hangs_while_tiles_are_prepared_is_left_out():
+    """In the first of several stages, and while it clears away what it held for another size."""
+    with Scan() as scan:
+        chain = "transpose | box size=5"
+        _, _, right = scan.through("whole", "--device", "1", chain=chain, memory="1G")
+        for call, memory in (("clBuildProgram", "3M"), ("clFinish", "2M")):
+            said, report, result = hangs_in(scan, call, 1, "0", chain=chain, memory=memory)
+            check_scan(report, result, right)
+            frame.check(said.count("is left out from here on") == 1 and "device 0 (" in said, f"{call}: {said}")
 
 
 def test_tiles_that_no_device_does_leave_no_result():
