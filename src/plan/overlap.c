@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Whether two images share memory. */
+#include "image/extent.h"
 #include "plan/image.h"
-
-/* Rows of pixels, bytes: the first `start` into `space` (see memory_home()). */
-struct extent {
-    const void *space;
-    size_t start, pitch, row, rows;
-};
 
 static struct extent extent_of(const hone_image *image)
 {
@@ -22,27 +17,8 @@ static struct extent extent_of(const hone_image *image)
     return e;
 }
 
-static size_t bytes_of(const struct extent *e)
-{
-    return e->pitch * (e->rows - 1) + e->row;
-}
-
-/* The second one begins in row `distance / pitch` of the first, or in the gap behind it. */
-static bool rows_overlap(const struct extent *first, const struct extent *second)
-{
-    size_t distance = second->start - first->start;
-    size_t row = distance / first->pitch, column = distance % first->pitch;
-    bool beside = row < first->rows && column < first->row;
-    bool around = row + 1 < first->rows && column + second->row > first->pitch;
-    return beside || around;
-}
-
 bool image_overlaps(const hone_image *a, const hone_image *b)
 {
     const struct extent one = extent_of(a), other = extent_of(b);
-    const struct extent *first = one.start <= other.start ? &one : &other,
-                        *second = first == &one ? &other : &one;
-    if (one.space != other.space || second->start - first->start >= bytes_of(first))
-        return false;
-    return first->pitch != second->pitch || rows_overlap(first, second);
+    return extents_overlap(&one, &other);
 }

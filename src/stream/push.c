@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/options.h"
+#include "image/extent.h"
 #include "image/view.h"
 #include "stream/internal.h"
 
@@ -43,6 +44,38 @@ static hone_status complete_plane(const hone_stream *stream, hone_frame *frame, 
     return status;
 }
 
+static struct extent extent_of(const hone_image_desc *desc, const void *pixels, size_t pitch)
+{
+    return (struct extent){
+        .start = (size_t)pixels, .pitch = pitch, .row = hone_image_row_bytes(desc), .rows = desc->height};
+}
+
+static hone_status refuse_overlap(size_t p, const char *what, size_t q, hone_error *error)
+{
+    return error_usage(
+        error,
+        "the result of plane %zu overlaps %s of plane %zu in memory: it must lie elsewhere, or "
+        "exactly where the input of its own plane does",
+        p, what, q);
+}
+
+/* The result of plane p, by the other planes that are written and all that are read. */
+static hone_status check_overlap(const hone_stream *stream, const hone_frame *frame, size_t p,
+                                 hone_error *error)
+{
+    const struct extent out = extent_of(&stream->outputs[p], frame->out[p], frame->out_pitch[p]);
+    for (size_t q = 0; q < stream->plane_count; q++) {
+        const bool in_place = q == p && frame->out[p] == frame->in[p];
+        const struct extent in = extent_of(&stream->inputs[q], frame->in[q], frame->in_pitch[q]),
+                            other = extent_of(&stream->outputs[q], frame->out[q], frame->out_pitch[q]);
+        if (!in_place && extents_overlap(&out, &in))
+            return refuse_overlap(p, "the input", q, error);
+        if (q < p && frame->out[q] && extents_overlap(&out, &other))
+            return refuse_overlap(p, "the result", q, error);
+    }
+    return HONE_OK;
+}
+
 static hone_status take_frame(hone_frame *to, const hone_stream *stream, const hone_frame *from,
                               hone_error *error)
 {
@@ -51,6 +84,8 @@ static hone_status take_frame(hone_frame *to, const hone_stream *stream, const h
                               : error_usage(error, "there is no frame");
     for (size_t p = 0; p < stream->plane_count && !status; p++)
         status = complete_plane(stream, to, p, error);
+    for (size_t p = 0; p < stream->plane_count && !status; p++)
+        status = to->out[p] ? check_overlap(stream, to, p, error) : HONE_OK;
     return status;
 }
 

@@ -282,6 +282,47 @@ TEST(planes_of_several_sizes_go_together)
     hone_device_close(&device);
 }
 
+/* Two planes of 8 x 4 pixels: what is written where something else is read or written is refused. */
+static void check_pushes(hone_stream *stream, const hone_frame *frame, const char *wanted)
+{
+    hone_error error = {0};
+    CHECK_STATUS(hone_stream_push(stream, frame, &error), wanted ? HONE_ERROR_USAGE : HONE_OK);
+    if (wanted)
+        CHECK_HAS(error.message, wanted);
+    else
+        CHECK(pull(stream).status == HONE_OK);
+}
+
+TEST(planes_that_overlap_are_refused)
+{
+    const hone_image_desc small = {.width = 8, .height = 4, .type = HONE_U8, .channels = 1};
+    const hone_image_desc planes[] = {small, small};
+    begin(false);
+    hone_stream *stream = make("box size=3", planes, 2, (hone_stream_options){0});
+    unsigned char memory[256] = {0}, *a = memory, *b = memory + 64, *c = memory + 128, *d = memory + 192;
+    check_pushes(stream, &(hone_frame){.in = {a, b}, .out = {c, d}}, NULL);
+    check_pushes(stream, &(hone_frame){.in = {a, b}, .out = {a, b}}, NULL);
+    check_pushes(stream, &(hone_frame){.in = {a, b}}, NULL);
+    check_pushes(stream, &(hone_frame){.in = {a, b}, .out = {a + 1, d}},
+                 "the result of plane 0 overlaps the input of plane 0");
+    check_pushes(stream, &(hone_frame){.in = {a, b}, .out = {c, a + 31}},
+                 "the result of plane 1 overlaps the input of plane 0");
+    check_pushes(stream, &(hone_frame){.in = {a, b}, .out = {c, a + 32}}, NULL);
+    check_pushes(stream, &(hone_frame){.in = {a, b}, .out = {b, d}},
+                 "the result of plane 0 overlaps the input of plane 1");
+    check_pushes(stream, &(hone_frame){.in = {a, b}, .out = {c, c}},
+                 "the result of plane 1 overlaps the result of plane 0");
+    /* Side by side, as in one picture. */
+    check_pushes(
+        stream,
+        &(hone_frame){.in = {a, a + 8}, .in_pitch = {16, 16}, .out = {c, c + 8}, .out_pitch = {16, 16}},
+        NULL);
+    check_pushes(stream, &(hone_frame){.in = {a, b}, .out = {c, c + 7}, .out_pitch = {16, 16}},
+                 "the result of plane 1 overlaps the result of plane 0");
+    hone_stream_destroy(&stream);
+    hone_device_close(&device);
+}
+
 /* ---- The ring ---- */
 
 TEST(a_full_ring_takes_nothing)
