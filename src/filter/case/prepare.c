@@ -39,6 +39,12 @@ static hone_status refuse_channels(const struct filter_case *c, hone_error *erro
     const char *name = c->filter->name;
     char taken[16];
     const struct hone_filter *gray = registry_find("gray");
+    if (c->filter->period > 1 && c->in.channels > 1)
+        return error_unsupported(
+            error,
+            "%s does not take images of %u channels: it makes colours of a sensor's raw values, one "
+            "channel, and this image has its colours already",
+            name, c->in.channels);
     if ((c->filter->channels & CHANNELS_1) && gray && filter_takes(gray, &c->in))
         return error_unsupported(error,
                                  "%s does not take images of %u channels; 'gray | %s' takes their luma", name,

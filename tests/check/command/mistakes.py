@@ -123,6 +123,16 @@ def test_a_variant_that_cannot_run_tells_what_it_needs():
         frame.check("'blocks' of box cannot run here: it runs only where FLOAT\n" in said, said)
 
 
+def test_a_picture_with_colours_is_not_sent_through_gray_to_get_some():
+    with Place() as place:
+        with open(place.path("in.ppm"), "wb") as file:
+            file.write(b"P6 4 2 255\n" + bytes(24))
+        said = place.run("apply", "demosaic", place.path("in.ppm"), "-o", place.path("out.ppm"), status=2).stderr
+        frame.check("3 channels" in said and "has its colours already" in said and "gray" not in said, said)
+        said = place.run("apply", "colormap", place.path("in.ppm"), "-o", place.path("out.ppm"), status=2).stderr
+        frame.check("'gray | colormap'" in said, said)
+
+
 def test_replay_and_import_name_what_they_do_not_take():
     with Place() as place:
         for option in ("--replay", "--import"):
