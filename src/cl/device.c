@@ -516,22 +516,38 @@ hone_device_counts hone_device_get_counts(const hone_device *device)
 static pthread_mutex_t waiting = PTHREAD_MUTEX_INITIALIZER;
 static struct waited waited_on_any;
 
-static void note_wait(struct waited *waited, bool begins, uint64_t now)
+static struct {
+    void (*function)(void *user, bool begins);
+    void *user;
+} waits_told;
+
+void device_tell_waits(void (*function)(void *user, bool begins), void *user)
 {
-    if (begins ? waited->threads++ == 0 : --waited->threads == 0) {
+    waits_told.function = function;
+    waits_told.user = user;
+}
+
+/* Whether it is the first or the last one. */
+static bool note_wait(struct waited *waited, bool begins, uint64_t now)
+{
+    const bool alone = begins ? waited->threads++ == 0 : --waited->threads == 0;
+    if (alone) {
         waited->ns += begins ? 0 : now - waited->since;
         waited->since = now;
     }
+    return alone;
 }
 
 void device_waits(struct hone_device *device, bool begins)
 {
     const uint64_t now = clock_ns();
     pthread_mutex_lock(&waiting);
-    note_wait(&waited_on_any, begins, now);
+    const bool alone = note_wait(&waited_on_any, begins, now);
     if (device)
         note_wait(&device->waited, begins, now);
     pthread_mutex_unlock(&waiting);
+    if (alone && waits_told.function)
+        waits_told.function(waits_told.user, begins);
 }
 
 uint64_t device_waited_ns(const struct hone_device *device)
@@ -541,6 +557,11 @@ uint64_t device_waited_ns(const struct hone_device *device)
     const uint64_t ns = waited->ns + (waited->threads ? clock_ns() - waited->since : 0);
     pthread_mutex_unlock(&waiting);
     return ns;
+}
+
+uint64_t device_clock_ns(void)
+{
+    return clock_ns() - device_waited_ns(NULL);
 }
 
 static hone_status make_attachment(struct hone_device *device, const void *key,

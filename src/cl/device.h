@@ -92,8 +92,13 @@ hone_status device_attachment(struct hone_device *device, const void *key,
 /* A thread begins or ends to wait for other processes, which build programs; device NULL: for none in
  * particular. */
 void device_waits(struct hone_device *device, bool begins);
+/* Calls function(user, true) when the first thread of the process begins to wait, and function(user, false)
+ * when the last one ends to. To be called before other threads use a device. */
+void device_tell_waits(void (*function)(void *user, bool begins), void *user);
 /* How long there was such a thread so far; NULL: on any device. */
 uint64_t device_waited_ns(const struct hone_device *device);
+/* A clock, ns, that stands still meanwhile. */
+uint64_t device_clock_ns(void);
 
 /* Calls function(object) once, when the device has next finished what it was given. One function for all. */
 void device_when_finished(struct hone_device *device, void (*function)(void *object), void *object);

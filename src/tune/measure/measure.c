@@ -244,10 +244,10 @@ static void try_one(struct measure *m, const struct variant *variant, const stru
 {
     struct instance *instance = NULL;
     hone_error error = {0};
-    uint64_t start = clock_ns();
+    uint64_t start = device_clock_ns();
     *r = (struct measured){.state = STATE_OK, .ms = -1};
     hone_status status = instance_create(&instance, m->device, &m->c, variant, config, &error);
-    r->build_ms = (double)(clock_ns() - start) * 1e-6;
+    r->build_ms = (double)(device_clock_ns() - start) * 1e-6;
     status = prepare(m, instance, status, phase, r, &error);
     if (status)
         snprintf(r->note, sizeof r->note, "%.500s", error.message);

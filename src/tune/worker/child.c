@@ -8,12 +8,14 @@
 #include "base/text.h"
 #include "cache/programs.h"
 #include "choose/records_json.h"
+#include "cl/device.h"
 #include "hone/device.h"
 #include "tune/own/run/target.h"
 #include "tune/worker/target.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +27,8 @@ struct child {
     int in, out;
     hone_device *device;
     struct target *target;
-    struct gauge gauge; /* of energy; where gauge_open */
+    pthread_mutex_t sending; /* a thread that builds ahead says that it waits */
+    struct gauge gauge;      /* of energy; where gauge_open */
     bool gauge_open;
 };
 
@@ -55,18 +58,20 @@ static json_t *open_device(struct child *child, const json_t *request)
     return record_device_json(&d);
 }
 
-static bool send_line(int fd, json_t *object)
+static bool send_line(struct child *child, json_t *object)
 {
     char *line = object ? json_dumps(object, JSON_COMPACT) : NULL;
-    bool ok = line && file_write_all(fd, line, strlen(line)) && file_write_all(fd, "\n", 1);
+    pthread_mutex_lock(&child->sending);
+    bool ok = line && file_write_all(child->out, line, strlen(line)) && file_write_all(child->out, "\n", 1);
+    pthread_mutex_unlock(&child->sending);
     free(line);
     json_decref(object);
     return ok;
 }
 
-static bool say_phase(const struct child *child, const char *phase)
+static bool say_phase(struct child *child, const char *phase)
 {
-    return send_line(child->out, json_pack("{s:s}", "phase", phase));
+    return send_line(child, json_pack("{s:s}", "phase", phase));
 }
 
 static void say_built(void *context)
@@ -84,16 +89,22 @@ static void say_round(void *context, int round, int of)
     struct child *child = context;
     char text[48];
     snprintf(text, sizeof text, "final, round %d of %d", round, of);
-    send_line(child->out, json_pack("{s:s, s:s}", "phase", "round", "config", text));
+    send_line(child, json_pack("{s:s, s:s}", "phase", "round", "config", text));
 }
 
 static void say_compiling(void *context, const char *config)
 {
     struct child *child = context;
     if (config)
-        send_line(child->out, json_pack("{s:s, s:o}", "phase", "compile", "config", json_text(config)));
+        send_line(child, json_pack("{s:s, s:o}", "phase", "compile", "config", json_text(config)));
     else
-        send_line(child->out, json_pack("{s:s}", "phase", "compiled"));
+        send_line(child, json_pack("{s:s}", "phase", "compiled"));
+}
+
+/* For other processes, which build programs. */
+static void say_waits(void *context, bool begins)
+{
+    say_phase(context, begins ? "waits" : "goes on");
 }
 
 static hone_status open_filter(struct child *child, const json_t *request, hone_error *error)
@@ -265,7 +276,7 @@ static void on_call_off(int number)
 
 int worker_main(int in, int out)
 {
-    struct child child = {.in = in, .out = out};
+    struct child child = {.in = in, .out = out, .sending = PTHREAD_MUTEX_INITIALIZER};
     struct text line = {0};
     bool ok = true;
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* a parent that is killed must not leave a hanging kernel behind */
@@ -277,9 +288,10 @@ int worker_main(int in, int out)
     signal(WORKER_CALL_OFF, on_call_off);
     go_first();
     programs_retry_crashed();
+    device_tell_waits(say_waits, &child);
     while (ok && read_line(in, &line)) {
         json_t *request = json_loadb(text_view(&line), line.length, 0, NULL);
-        ok = request && say_phase(&child, "taken") && send_line(out, answer(&child, request));
+        ok = request && say_phase(&child, "taken") && send_line(&child, answer(&child, request));
         json_decref(request);
     }
     text_finish(&line);

@@ -234,6 +234,20 @@ static double phase_seconds(const struct worker *w, const char *phase)
                                             : w->run_seconds;
 }
 
+/* What is waited for other processes does not count; the child gives each up after two minutes. */
+static bool note_wait(struct worker *w, const char *phase, uint64_t *end)
+{
+    const uint64_t now = clock_ns();
+    const bool waits = strcmp(phase, "waits") == 0, goes_on = strcmp(phase, "goes on") == 0;
+    if (waits && *end != UINT64_MAX) {
+        w->left_ns = *end > now ? *end - now : 0;
+        *end = UINT64_MAX;
+    } else if (goes_on && *end == UINT64_MAX) {
+        *end = now + w->left_ns;
+    }
+    return waits || goes_on;
+}
+
 /* A message that a phase is over gives the next one its own time. */
 static void note_phase(struct worker *w, const char *phase, const char *config, uint64_t *end)
 {
@@ -246,6 +260,8 @@ static void note_phase(struct worker *w, const char *phase, const char *config, 
             w->stage(w->context, config);
         return;
     }
+    if (note_wait(w, phase, end))
+        return;
     snprintf(w->compiling, sizeof w->compiling, "%s", config ? config : "");
     *end = clock_ns() + (uint64_t)(phase_seconds(w, phase) * 1e9);
 }

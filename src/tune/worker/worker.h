@@ -41,6 +41,7 @@ struct worker {
     json_t *description;  /* the answer to it */
     uint64_t memory;      /* bytes that the child may hold; a larger one is killed. Set by worker_start */
     double build_seconds; /* limit for compiling while a target opens */
+    uint64_t left_ns;     /* of the limit when the child began to wait for other processes */
     char compiling[256];  /* the configuration at which that is; empty: at none */
     double run_seconds;   /* limit from "built" on, in the request under way */
     bool preparing;       /* the child was asked to compile ahead, and may be about it */

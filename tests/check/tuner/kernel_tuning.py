@@ -3,6 +3,7 @@
 """hone tune with kernels that are not hone's own, on PoCL: specifications, arguments, right results, and trouble.
 kernel_tuning.py build=FOLDER"""
 
+import fcntl
 import json
 import os
 import random
@@ -569,6 +570,22 @@ def test_a_compiler_that_fails_at_first_is_told():
             place.write("odd.cl", f"{doubling}kernel void odd(global int *out)\n{{\n#if A == 1\n{trouble}\n#endif\nout[0] = 1;\n}}\n")
             place.refuses(words, "--kernel-file", "odd.cl", "--param", "A=1,2", "--global", "1", "--arg", "out:s32:1",
                           "--build-timeout", option)
+
+
+def test_who_waits_for_another_process_is_not_blamed():
+    """It holds the lock for building for longer than a compiler may take."""
+    with Place() as place:
+        place.write("copy.cl", COPY)
+        asked = ("--kernel-file", "copy.cl", "--param", "A=1,2,3", "--global", "1024", "--local", "64", "--arg", "random:f32:1024", "--arg",
+                 "out:f32:1024", "--build-timeout", "4")
+        place.tune(*asked)
+        with open(os.path.join(TuningRecords.cache, "hone", "programs", "lock"), "r+", encoding="utf-8") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            timer = threading.Timer(10, fcntl.flock, (held, fcntl.LOCK_UN))
+            timer.start()
+            report, _ = place.tune(*asked, "--options", "-DANEW", "--fresh")
+            frame.check(not timer.is_alive(), "the lock was not waited for")
+        frame.check(len(states(report)) == 3 and set(states(report).values()) <= {"ok", "slow"}, f"{states(report)}")
 
 
 def read_all(terminal):

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "cl/device.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -211,11 +212,11 @@ void own_target_measure(struct target *target, const char *variant, const char *
 {
     struct attempt a;
     hone_error error = {0};
-    uint64_t start = clock_ns();
+    uint64_t start = device_clock_ns();
     *r = (struct measured){.state = STATE_OK, .ms = -1};
     hone_status status = attempt_read(&a, own_target_of(target), config, &error);
     THEN(status, attempt_build(&a, &error));
-    r->build_ms = (double)(clock_ns() - start) * 1e-6;
+    r->build_ms = (double)(device_clock_ns() - start) * 1e-6;
     say_built(target);
     if (status)
         r->state = STATE_COMPILE;
