@@ -504,8 +504,9 @@ void apply_report_items(const struct apply_options *options, const struct items 
 void apply_summary(const struct apply_options *options, const struct items *items,
                    const struct apply_tally *tally)
 {
-    char failed[48] = "", skipped[48] = "", seconds[32];
-    const size_t left_out = tally->skipped + items->other_count;
+    char failed[48] = "", skipped[48] = "", left[48] = "", seconds[32];
+    const size_t left_out = tally->skipped + items->other_count,
+                 done = tally->written + tally->failed + tally->skipped;
     if (items->count + items->other_count < 2 || options->common.quiet)
         return;
     clear_progress(options, items->count);
@@ -513,6 +514,8 @@ void apply_summary(const struct apply_options *options, const struct items *item
         snprintf(failed, sizeof failed, ", %zu failed", tally->failed);
     if (left_out)
         snprintf(skipped, sizeof skipped, ", %zu skipped", left_out);
+    if (done < tally->count && !items->from_stream)
+        snprintf(left, sizeof left, ", %zu not begun", tally->count - done);
     snprintf(seconds, sizeof seconds, "%.1f", (double)(clock_ns() - tally->start) * 1e-9);
-    fprintf(stderr, "hone: %zu written%s%s in %s s\n", tally->written, failed, skipped, seconds);
+    fprintf(stderr, "hone: %zu written%s%s%s in %s s\n", tally->written, failed, skipped, left, seconds);
 }

@@ -12,7 +12,7 @@ import subprocess
 import time
 
 import frame
-from place import Place
+from place import NOWHERE, Place
 
 
 def read(path):
@@ -107,6 +107,14 @@ def summary(result):
     match = re.search(r"^hone: (\d+) written(?:, (\d+) failed)?(?:, (\d+) skipped)? in [\d.]+ s$", result.stderr, re.M)
     frame.check(match, f"no closing line: {result.stderr}")
     return tuple(int(number or 0) for number in match.groups())
+
+
+def test_what_is_not_begun_without_a_device_is_counted():
+    with Place() as place:
+        folder = folder_of_pictures(place, [f"{i}.pgm" for i in range(9)])
+        result = place.run("apply", "transpose", folder, "-o", place.path("out/"), "-j", "2", status=4, **NOWHERE)
+        found = re.search(r"^hone: 0 written, (\d+) failed, (\d+) not begun in ", result.stderr, re.M)
+        frame.check(found and int(found[1]) + int(found[2]) == 9 and int(found[1]) <= 2, result.stderr)
 
 
 def test_what_is_left_out_is_named_once():
