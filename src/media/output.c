@@ -335,11 +335,11 @@ static hone_status check_lossless(const struct format *format, const char *name,
 #ifdef HONE_HAVE_VIPS
     if (desc->type == HONE_U8 && media_vips_is_lossless(format->suffixes, desc->channels))
         return HONE_OK;
-#endif
     if (desc->type == HONE_U8)
         snprintf(why, sizeof why, "libvips %s writes %s of %s with losses in any case", media_vips_version(),
                  format->name, channels_in_words[desc->channels]);
     else
+#endif
         snprintf(why, sizeof why, "%s holds %s, so that --compression lossless cannot keep all of %s",
                  format->name, format->depth, hone_type_name(desc->type));
     return wrong_format(name, why, desc, "", error);
