@@ -11,8 +11,9 @@
  *
  * Cell b is the pixels b * STEP .. b * STEP + STEP - 1 and lies between grid points b and b + 1; a pixel
  * counts for the points b - 1 .. b + 2. The grid goes on beyond the edges by `reach` points and those that
- * results there need, so that the border rule matters to `gather` alone. Values of a pixel's channels lie
- * side by side everywhere, so that a neighbour is HONE_C elements away.
+ * results there need, so that the border rule matters to `gather` alone. Where it repeats something, points
+ * are alike from the second one beyond an edge on: only `beyond` of them are gathered then. Values of a
+ * pixel's channels lie side by side everywhere, so that a neighbour is HONE_C elements away.
  *
  * Lines have room for whole vectors: what is computed behind their ends is never read.
  */
@@ -62,7 +63,7 @@ inline values add_product(values sum, values v, values weights)
 /* An image and the grid over it: all in pixels, cells or points. */
 struct sheet {
     struct input_rows rows;
-    int width, step, reach;
+    int width, step, reach; /* reach: beyond the edges, in points that are gathered */
     float border;
 };
 
@@ -412,6 +413,17 @@ inline void gather_cell(const struct sheet *s, const struct sums *sums, __global
     gather_pairs(sums, rows, -left * HONE_C, points, pitch, across, down, (cells - 3) * HONE_C);
 }
 
+/* Points beyond those that were gathered, `more` to each side, are like the first and the last of these. */
+inline void repeat_ends(__global float *points, int more, int count)
+{
+    __global const float *first = points + more * HONE_C, *last = first + count - HONE_C;
+    for (int k = 0; k < more; k++)
+        for (int channel = 0; channel < HONE_C; channel++) {
+            points[k * HONE_C + channel] = first[channel];
+            points[(more + k) * HONE_C + count + channel] = last[channel];
+        }
+}
+
 /* The last rows of points of a band are those that its cells have begun. */
 inline void take_points(__global float *points, __global const float *sums, int count)
 {
@@ -424,15 +436,15 @@ inline void take_points(__global float *points, __global const float *sums, int 
 __kernel void gaussian_coarse_gather(__global const PIXEL *in, int in_offset, int in_pitch,
                                      __global float *gathered, __global float *scratch, int width, int height,
                                      BORDER_TYPE border, __constant const float *phi, int step, int reach,
-                                     int bands, int cells, int pitch, int line_elements)
+                                     int beyond_reach, int bands, int cells, int pitch, int line_elements)
 {
     int band = get_global_id(0), count = width * HONE_C;
     if (band >= bands)
         return;
     scratch += (size_t)band * (7 * line_elements);
     __global PIXEL *beyond = (__global PIXEL *)(scratch + (POINTS + 2) * line_elements);
-    const struct sheet s = {{in + in_offset, beyond, in_pitch, height}, width, step, reach, (float)border};
-    int across = gathered_cells(&s, width), left = -first_cell(&s) * step;
+    const struct sheet s = {{in + in_offset, beyond, in_pitch, height}, width, step, beyond_reach, (float)border};
+    int across = gathered_cells(&s, width), left = -first_cell(&s) * step, more = reach - beyond_reach;
     __global float *sorted = scratch + POINTS * line_elements;
     fill_beyond(beyond, (PIXEL)border, count);
     float down_weights[POINTS * LARGEST], across_weights[POINTS * LARGEST];
@@ -442,42 +454,61 @@ __kernel void gaussian_coarse_gather(__global const PIXEL *in, int in_offset, in
     const int first = (left * HONE_C + LANES - 1) / LANES * LANES; /* so that a line's vectors are aligned */
     begin_sums(&sums, scratch + first, line_elements, max(count, across * HONE_C));
     int cell = first_cell(&s) + band * cells, gathers = (across - 3) * HONE_C;
-    __global float *points = gathered + (size_t)band * (cells + 3) * pitch;
-    for (int k = 0; k < cells + 3; k++, points += pitch) {
+    __global float *row = gathered + (size_t)band * (cells + 3) * pitch;
+    for (int k = 0; k < cells + 3; k++, row += pitch) {
+        __global float *points = row + more * HONE_C;
         if (in_pairs(step)) {
             if (k < cells)
                 gather_cell(&s, &sums, sorted, line_elements, first, points, pitch, across_weights,
                             down_weights, cell + k, across);
             else
                 take_points(points, sums.at[0], gathers);
-            points[pitch - 1] = FLOATING ? check_line(points, gathers) : 0;
-            next_point(&sums);
-            continue;
+            row[pitch - 1] = FLOATING ? check_line(points, gathers) : 0;
+        } else {
+            if (k < cells)
+                add_cell(&s, &sums, down_weights, cell + k);
+            extend(sums.at[0], width, left, across * step - left - width, sums.border[0]);
+            sort_line(sums.at[0] - left * HONE_C, sorted, across * HONE_C + 4 * LANES, step, across);
+            gather_across(sorted, points, across * HONE_C + 4 * LANES, across_weights, step, gathers);
+            row[pitch - 1] = FLOATING ? check_line(sums.at[0], count) : 0;
         }
-        if (k < cells)
-            add_cell(&s, &sums, down_weights, cell + k);
-        extend(sums.at[0], width, left, across * step - left - width, sums.border[0]);
-        sort_line(sums.at[0] - left * HONE_C, sorted, across * HONE_C + 4 * LANES, step, across);
-        gather_across(sorted, points, across * HONE_C + 4 * LANES, across_weights, step, gathers);
-        points[pitch - 1] = FLOATING ? check_line(sums.at[0], count) : 0;
+        repeat_ends(row, more, gathers);
         next_point(&sums);
     }
 }
 
 /* ---- Filter ---- */
 
+/* The grid as it was gathered, and its filter. */
+struct grid {
+    __global const float *gathered;
+    __constant const float *weights;
+    int taps, reach; /* how far the filter goes, and the grid beyond the edges, in points */
+    int beyond;      /* as many rows of these were gathered; those beyond are like the last of them */
+    int count, rows; /* elements of a row of filtered points, and rows of them */
+    int cells, pitch;
+};
+
 /* Gathered rows of points from one on, downwards: in which band, and where. The first three of a band are
  * whole only together with the last three of the band before, which lie right before them. */
 struct rows {
     __global const float *at;
     int place, cells, pitch; /* place: in the band */
+    int again, left;         /* how often the row is to be repeated; rows behind it */
 };
 
-inline struct rows rows_from(__global const float *gathered, int number, int cells, int pitch)
+/* From the row on that counts first for row `number` of the filtered points where the filter goes `reach`
+ * points to each side. */
+inline struct rows rows_from(const struct grid *g, int number, int reach)
 {
-    int place = number + POINTS - 1, band = place / cells;
-    return (struct rows){gathered + (size_t)(place + (POINTS - 1) * band) * pitch, place - band * cells,
-                         cells, pitch};
+    const int first = number + g->beyond - reach, last = g->rows + 2 * g->beyond - 1;
+    const int from = clamp(first, 0, last), place = from + POINTS - 1, band = place / g->cells;
+    return (struct rows){g->gathered + (size_t)(place + (POINTS - 1) * band) * g->pitch,
+                         place - band * g->cells,
+                         g->cells,
+                         g->pitch,
+                         max(-first, 0),
+                         last - from};
 }
 
 inline bool in_two_bands(const struct rows *r)
@@ -492,6 +523,11 @@ inline __global const float *other_part(const struct rows *r)
 
 inline void next_row(struct rows *r)
 {
+    if (r->again > 0 || r->left == 0) {
+        r->again--;
+        return;
+    }
+    r->left--;
     bool crosses = ++r->place == r->cells;
     r->at += (crosses ? POINTS : 1) * r->pitch;
     r->place = crosses ? 0 : r->place;
@@ -606,29 +642,16 @@ inline float check_rows(struct rows r, int count)
     return sum;
 }
 
-/* The grid as it was gathered, and its filter. */
-struct grid {
-    __global const float *gathered;
-    __constant const float *weights;
-    int taps, reach; /* how far the filter goes, and the grid beyond the edges, in points */
-    int count, rows; /* elements of a row of filtered points, and rows of them */
-    int cells, pitch;
-};
-
 /* DOWN rows of filtered points, of which row 0 is that of the point one before the image's first. Not finite,
  * if something that counts for them is not. */
 inline float filter_rows(const struct grid *g, __global float *to, int row)
 {
-    const int last = g->rows - row + g->reach + g->taps; /* gathered rows from the first one on */
     for (int i = 0; i < g->count + 2 * g->reach * HONE_C; i += BLOCK * LANES)
-        filter_block(rows_from(g->gathered, row + g->reach - g->taps, g->cells, g->pitch), to, g->weights,
-                     min(2 * g->taps + DOWN, last), i);
+        filter_block(rows_from(g, row, g->taps), to, g->weights, 2 * g->taps + DOWN, i);
     for (int q = 0; q < DOWN; q++)
         filter_across(to + q * g->pitch, g->weights + g->taps, g->taps, g->reach * HONE_C, g->count,
                       g->pitch);
-    return FLOATING ? check_rows(rows_from(g->gathered, row, g->cells, g->pitch),
-                                 min(2 * g->reach + DOWN, g->rows - row + 2 * g->reach))
-                    : 0;
+    return FLOATING ? check_rows(rows_from(g, row, g->reach), 2 * g->reach + DOWN) : 0;
 }
 
 /* Rows of filtered points, one after the other, which are made DOWN at a time. */
@@ -927,7 +950,7 @@ __kernel void gaussian_coarse_spread(__global const PIXEL *in, int in_offset, in
                                      __global PIXEL *out, int out_offset, int out_pitch,
                                      __global float *scratch, int width, int height, BORDER_TYPE border,
                                      __constant const float *phi, int step, int taps, int reach,
-                                     __constant const float *weights, int radius, int cells, int pitch,
+                                     int beyond_reach, __constant const float *weights, int radius, int cells, int pitch,
                                      int line_elements)
 {
     int band = get_global_id(0), count = width * HONE_C, across = cells_of(width, step);
@@ -941,6 +964,7 @@ __kernel void gaussian_coarse_spread(__global const PIXEL *in, int in_offset, in
                            phi + POINTS * step + PADDING,
                            taps,
                            reach,
+                           beyond_reach,
                            (across + POINTS - 1) * HONE_C,
                            cells_of(height, step) + POINTS - 1,
                            cells,

@@ -94,13 +94,16 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 /* A tile of 32x32 pixels with what its windows see, and that after the rows' pass. */
 #define TILE_BYTES "(4*(32 + 2*NEAR)*(64 + 2*NEAR))"
 
-/* Cells of rows that count and those of a band, bands; rows of filtered points, elements of a row of points
- * with what is read behind it, and of a line of all columns with what lies beyond both edges. */
-#define COARSE_CELLS "max(3, ceildiv(ROWS, STEP))"
-#define COARSE_BANDS "ceildiv(ceildiv(H, STEP) + 2*REACH + 6, " COARSE_CELLS ")"
-#define COARSE_PITCH "roundup((ceildiv(W, STEP) + 2*REACH + 3)*C + 80, 16)"
-#define COARSE_LINE  "(roundup((ceildiv(W, STEP) + 2*REACH + 6)*STEP*C, 16) + 1024)"
-#define COARSE_TABLE "table5:4*(4*STEP + 2*TAPS + 7)"
+/* Points beyond the edges that are gathered: where the border rule repeats something, points are alike from
+ * the second one on. Cells of rows that count and those of a band, bands; rows of filtered points, elements
+ * of a row of points with what is read behind it, and of a line of all columns with what lies beyond both
+ * edges. */
+#define COARSE_BEYOND "(BORDER >= 1 && BORDER <= 3 ? REACH : 1)"
+#define COARSE_CELLS  "max(3, ceildiv(ROWS, STEP))"
+#define COARSE_BANDS  "ceildiv(ceildiv(H, STEP) + 2*" COARSE_BEYOND " + 6, " COARSE_CELLS ")"
+#define COARSE_PITCH  "roundup((ceildiv(W, STEP) + 2*REACH + 3)*C + 80, 16)"
+#define COARSE_LINE   "(roundup((ceildiv(W, STEP) + 2*REACH + 6)*STEP*C, 16) + 1024)"
+#define COARSE_TABLE  "table5:4*(4*STEP + 2*TAPS + 7)"
 
 /* Where the grid has a step. */
 #define GRID "method == 0 && GRID_STEP >= 2"
@@ -262,11 +265,11 @@ static const struct variant variants[] = {
                  {.bytes = "32*" COARSE_BANDS "*" COARSE_PITCH},
                  {.bytes = "28*" COARSE_BANDS "*" COARSE_LINE}},
      .passes = {PASS("gaussian_coarse_gather", .extent = {COARSE_BANDS},
-                     .arguments = {"in", "tmp0", "tmp2", "W", "H", "border", COARSE_TABLE, "STEP", "REACH",
+                     .arguments = {"in", "tmp0", "tmp2", "W", "H", "border", COARSE_TABLE, "STEP", "REACH", COARSE_BEYOND,
                                    COARSE_BANDS, COARSE_CELLS, COARSE_PITCH, COARSE_LINE}),
                 PASS("gaussian_coarse_spread", .extent = {"H"}, .block = {COARSE_CELLS "*STEP"},
                      .arguments = {"in", "tmp0", "tmp1", "out", "tmp2", "W", "H", "border", COARSE_TABLE,
-                                   "STEP", "TAPS", "REACH", WEIGHTS, "R", COARSE_CELLS, COARSE_PITCH,
+                                   "STEP", "TAPS", "REACH", COARSE_BEYOND, WEIGHTS, "R", COARSE_CELLS, COARSE_PITCH,
                                    COARSE_LINE})},
      .cost = {"C*(2*BITS/8 + 8/STEP/STEP)", "C*(20/STEP + (8*TAPS + 16)/STEP/STEP)/16",
               "C*(20 + 32/STEP + (8*TAPS + 16)/STEP/STEP)"}},
