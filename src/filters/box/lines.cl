@@ -43,12 +43,14 @@
 DEFINE_VECTORS(ushort, sums);
 DEFINE_VECTORS(uint, words);
 DEFINE_VECTORS(uchar, pixels);
+DEFINE_STORE_PART(uchar, pixels, LANES)
 
 struct block {
     __global const uchar *in;
     int pitch, width, height, border;
     int from, to;      /* the line's elements, counted in the image */
     int first, behind; /* of those the ones that are added by vectors: inside the image */
+    short beyond[BEYOND > 0 ? BEYOND : 1]; /* where whole rows fit: of which column each one beyond is like */
 };
 
 /* A row of the input; NULL: nowhere, all of it is the border value. */
@@ -69,6 +71,59 @@ inline sums row_sums(const struct block *b, __global const uchar *row, int i)
     return row ? CONVERT(*(__global const pixels_at *)(row + i), sums) : (sums)(ushort)b->border;
 }
 
+/* Whether the columns beyond both edges are in the line, and all that they may be like. Few of them take as
+ * long by themselves. */
+inline bool is_whole(const struct block *b)
+{
+    return BEYOND > 3 && b->from <= 0 && b->to >= b->width * HONE_C;
+}
+
+inline int beyond_before(const struct block *b)
+{
+    return is_whole(b) ? -b->from : 0;
+}
+
+inline int beyond_behind(const struct block *b)
+{
+    return is_whole(b) ? b->to - b->width * HONE_C : 0;
+}
+
+inline int like_column(const struct block *b, int i)
+{
+    const int x = i >= 0 ? i / HONE_C : -1 - (-1 - i) / HONE_C;
+    return hone_fold(x, b->width) * HONE_C + i - x * HONE_C - b->from;
+}
+
+inline void find_beyond(struct block *b)
+{
+    const int before = beyond_before(b), behind = beyond_behind(b);
+    for (int k = 0; k < before; k++)
+        b->beyond[k] = like_column(b, k - before);
+    for (int k = 0; k < behind; k++)
+        b->beyond[before + k] = like_column(b, b->width * HONE_C + k);
+}
+
+/* What columns beyond the edges sum to, whose rule each row follows alike. */
+inline void set_beyond(const struct block *b, ushort *columns)
+{
+    const int before = beyond_before(b), behind = beyond_behind(b);
+    const bool is_constant = HONE_BORDER == BORDER_CONSTANT;
+    for (int k = 0; k < before; k++)
+        columns[k] = is_constant ? (ushort)(b->border * KH) : columns[b->beyond[k]];
+    for (int k = 0; k < behind; k++)
+        columns[b->width * HONE_C - b->from + k] =
+            is_constant ? (ushort)(b->border * KH) : columns[b->beyond[before + k]];
+}
+
+/* Columns of the image itself, from one on. */
+inline void update_last(const struct block *b, ushort *columns, __global const uchar *enter,
+                        __global const uchar *leave, bool leaves, int i)
+{
+    for (; i < b->width * HONE_C; i++)
+        columns[i - b->from] +=
+            (enter ? enter[i] : (uchar)b->border) - (!leaves ? 0 : leave ? leave[i] : (uchar)b->border);
+}
+
 /* columns += enter - leave; without `leave` nothing leaves. */
 inline void update(const struct block *b, ushort *columns, __global const uchar *enter,
                    __global const uchar *leave, bool leaves)
@@ -77,6 +132,11 @@ inline void update(const struct block *b, ushort *columns, __global const uchar 
     for (; i + LANES <= b->behind; i += LANES) {
         sums_at *at = (sums_at *)(columns + i - b->from);
         *at += row_sums(b, enter, i) - (leaves ? row_sums(b, leave, i) : (sums)0);
+    }
+    if (is_whole(b)) {
+        update_last(b, columns, enter, leave, leaves, i);
+        set_beyond(b, columns);
+        return;
     }
     for (; i < b->to; i++)
         columns[i - b->from] += element(b, enter, i) - (leaves ? element(b, leave, i) : 0);
@@ -135,14 +195,13 @@ inline pixels means(sums sum)
     return CONVERT(CONVERT(product >> 16u, sums) >> (ushort)(SHIFT - 16), pixels);
 }
 
-inline void store_pixels(const struct sink *sink, int i, int y, pixels v, int count)
+inline void put_pixels(const struct sink *sink, int i, int y, pixels v, int count)
 {
     if (count >= LANES) {
         *(__global pixels_at *)(sink->at + (size_t)y * sink->pitch + i) = v;
         return;
     }
-    for (int k = 0; k < count; k++)
-        sink_put(sink, i + k, y, v[k]);
+    store_pixels(sink->at + (size_t)y * sink->pitch + i, v, count);
 }
 
 /* Results from element `at` on, of columns that begin where their windows do. */
@@ -154,7 +213,7 @@ inline void write_row(const ushort *columns, const struct sink *sink, int at, in
         advance(&levels, columns, j * LANES);
     for (int i = 0; i < count; i += LANES) {
         advance(&levels, columns, i + DELAY * LANES);
-        store_pixels(sink, at + i, y, means(window(&levels)), count - i);
+        put_pixels(sink, at + i, y, means(window(&levels)), count - i);
     }
 }
 
@@ -174,6 +233,7 @@ __kernel void box_lines(__global const uchar *in, int in_offset, int in_pitch, _
     /* Whole vectors, where the image goes on. */
     b.behind = min(elements, b.first + (b.to - b.first + LANES - 1) / LANES * LANES);
     b.to = max(b.to, b.first + (b.behind - b.first) / LANES * LANES);
+    find_beyond(&b);
     for (int i = 0; i < LENGTH; i++)
         columns[i] = 0;
     for (int j = 0; j < KH; j++)

@@ -26,6 +26,8 @@
 DEFINE_VECTORS(PIXEL, pixels);
 DEFINE_VECTORS(float, values);
 DEFINE_VECTORS(uint, words);
+DEFINE_VECTORS(int, numbers);
+DEFINE_STORE_PART(PIXEL, pixels, LANES)
 DEFINE_TURNS(values)
 DEFINE_CHECK(values)
 
@@ -45,6 +47,7 @@ inline values add_product(values sum, values v, values weights)
 #else
 #define BLOCK 1
 #endif
+#define LANE(i) (i)
 #define POINTS  4  /* that a pixel counts for */
 #define LARGEST 16 /* STEP at most */
 #define RUN     16 /* cells that are sorted together */
@@ -131,7 +134,7 @@ inline void next_point(struct sums *sums)
     sums->at[POINTS - 1] = whole;
 }
 
-/* One value of each row of a cell, where a row's last vector is not whole. */
+/* One value of each row of a cell, of rows narrower than a vector. */
 inline void add_element(const struct sums *sums, __global const PIXEL *const *rows, const float *weights,
                         int step, int i)
 {
@@ -166,6 +169,28 @@ inline void add_element(const struct sums *sums, __global const PIXEL *const *ro
 DEFINE_ADD(add_block, BLOCK)
 DEFINE_ADD(add_vector, 1)
 
+/* The last vector of a row, over the one before it, of which the first `known` elements were added. */
+WIDE_VECTORS inline void add_last(const struct sums *sums, __global const PIXEL *const *rows,
+                                  const float *weights, int step, int i, int known)
+{
+    const numbers lane = {L_ALL(LANE)};
+    values parts[POINTS];
+#pragma unroll
+    for (int k = 0; k < POINTS; k++)
+        parts[k] = LOAD(sums->at[k] + i);
+    parts[POINTS - 1] = lane < known ? parts[POINTS - 1] : (values)0;
+    for (int row = 0; row < step; row++) {
+        values v = CONVERT(LOAD_PIXELS(rows[row] + i), values);
+        v = lane < known ? (values)0 : v;
+#pragma unroll
+        for (int k = 0; k < POINTS; k++)
+            parts[k] = add_product(parts[k], v, weights[POINTS * row + k]);
+    }
+#pragma unroll
+    for (int k = 0; k < POINTS; k++)
+        STORE(sums->at[k] + i, parts[k]);
+}
+
 inline void add_rows(const struct sums *sums, __global const PIXEL *const *rows, const float *weights,
                      int number, int count)
 {
@@ -174,7 +199,9 @@ inline void add_rows(const struct sums *sums, __global const PIXEL *const *rows,
         add_block(sums, rows, weights, number, i);
     for (; i + LANES <= count; i += LANES)
         add_vector(sums, rows, weights, number, i);
-    for (; i < count; i++)
+    if (count >= LANES && i < count)
+        add_last(sums, rows, weights, number, count - LANES, i - (count - LANES));
+    for (; count < LANES && i < count; i++)
         add_element(sums, rows, weights, number, i);
 }
 
@@ -855,6 +882,8 @@ inline void store_pairs(__global const PIXEL *centre, __global PIXEL *out, const
     for (int n = 0; n < 2; n++, left -= LANES, centre += LANES, out += LANES)
         if (left >= LANES)
             store_result(centre, out, results[n]);
+        else if (!HONE_ALPHA && left > 0)
+            store_pixels(out, lower(results[n]), left);
         else
             for (int i = 0; i < left; i++)
                 out[i] = IS_ALPHA(i & 3) ? centre[i] : lower(results[n])[i];
@@ -898,7 +927,9 @@ inline void join_cell(__global float *const *lines, const struct target *t, cons
         join_block(lines, t, weights, i);
     for (; i + LANES <= count; i += LANES)
         join_vector(lines, t, weights, i);
-    for (; i < count; i++)
+    if (count >= LANES && i < count) /* over results of the vector before */
+        join_vector(lines, t, weights, count - LANES);
+    for (; count < LANES && i < count; i++)
         join_element(lines, t, weights, i);
 }
 

@@ -122,6 +122,8 @@ inline void find_rows(__global const PIXEL *in, int pitch, __global PIXEL *beyon
 }
 
 #ifndef TURNED
+DEFINE_STORE_PART(PIXEL, pixels, LANES)
+
 #define CACHED 24576 /* bytes of the rows of a window that stay in the first cache */
 
 /* What two rows of the window add, from element i on. */
@@ -175,13 +177,18 @@ inline values centre_column(const struct window *w, __global const VALUE *line)
     return weigh(LOAD_VALUES(line), w->weights[0]) + w->bias;
 }
 
-inline void weigh_line(const struct window *w, __global const VALUE *line, __global const PIXEL *centre,
-                       __global PIXEL *out)
+inline values line_sum(const struct window *w, __global const VALUE *line)
 {
     values sum = centre_column(w, line);
     for (int k = 1; k <= w->radius; k++)
         sum = add_columns(sum, line - k * HONE_C, line + k * HONE_C, w->weights[k]);
-    write(out, centre, sum);
+    return sum;
+}
+
+inline void weigh_line(const struct window *w, __global const VALUE *line, __global const PIXEL *centre,
+                       __global PIXEL *out)
+{
+    write(out, centre, line_sum(w, line));
 }
 
 inline void weigh_line_block(const struct window *w, __global const VALUE *line, __global const PIXEL *centre,
@@ -203,26 +210,24 @@ inline void weigh_line_block(const struct window *w, __global const VALUE *line,
     write(out + 3 * LANES, centre + 3 * LANES, d);
 }
 
-/* Rows narrower than a vector: one element at a time, by the same arithmetic. */
+/* Rows narrower than a vector are copied, with what fills one. */
+inline void pad_rows(__global const PIXEL **rows, int number, int count, __global PIXEL *copies)
+{
+    for (int k = 0; k < number; k++, copies += LANES) {
+        for (int i = 0; i < LANES; i++)
+            copies[i] = i < count ? rows[k][i] : (PIXEL)0;
+        rows[k] = copies;
+    }
+}
+
 inline void narrow_row(const struct window *w, __global VALUE *line, __global PIXEL *out, int width,
                        VALUE outside)
 {
-    int count = width * HONE_C;
-    for (int i = 0; i < count; i++) {
-        values sum = weigh(RAISE((values)(VALUE)w->rows[w->radius][i]), w->weights[0]) + w->bias;
-        for (int k = 1; k <= w->radius; k++)
-            sum += weigh(
-                RAISE((values)(VALUE)w->rows[w->radius - k][i] + (values)(VALUE)w->rows[w->radius + k][i]),
-                w->weights[k]);
-        line[i] = sum[0];
-    }
+    __global const PIXEL *centre = w->rows[w->radius];
+    weigh_rows(w, line, 0);
     extend(line, width, w->radius, w->radius, outside);
-    for (int i = 0; i < count; i++) {
-        values sum = weigh((values)line[i], w->weights[0]) + w->bias;
-        for (int k = 1; k <= w->radius; k++)
-            sum += weigh((values)line[i - k * HONE_C] + (values)line[i + k * HONE_C], w->weights[k]);
-        out[i] = IS_ALPHA(i % HONE_C) ? w->rows[w->radius][i] : LOWER(sum)[0];
-    }
+    store_pixels(out, WITH_ALPHA(LOWER(line_sum(w, line)), *(__global const pixels_at *)centre),
+                 width * HONE_C);
 }
 
 /* The results of columns from `left` to `right` - 1. */
@@ -279,6 +284,10 @@ __kernel void gaussian_bands(__global const PIXEL *in, int in_offset, int in_pit
     w.bias = HONE_T == 0 ? (VALUE)((radius + 1) / 2) : 0;
     find_rows(in + in_offset, in_pitch, beyond, (PIXEL)border, width, height, y - radius, rows,
               end - y + 2 * radius);
+    if (count < LANES)
+        pad_rows(rows, end - y + 2 * radius, count,
+                 (__global PIXEL *)(scratch + (size_t)(band + 1) * scratch_elements) -
+                     LANES * (ROWS + 2 * radius));
     const int piece = count >= LANES ? piece_of(width, radius) : width;
     for (int left = 0, right; left < width; left = right) {
         right = width - left < 2 * piece ? width : left + piece;

@@ -76,8 +76,9 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 
 /* clang-format on */
 
-/* Elements: a line with its borders, a row of border values. */
-#define BAND_LINE "roundup((2*W + 2*NEAR)*C + 64, 64)"
+/* Elements: a line with its borders, a row of border values; rows that are narrower than a vector, as whole
+ * vectors. */
+#define BAND_LINE "(roundup((2*W + 2*NEAR)*C + 64, 64) + (W*C < 32 ? 16*(ROWS + 2*NEAR) : 0))"
 
 /* The radius that is enough; pixels of a piece of a row; elements of the columns of one with what its windows
  * see, and of these and a row of border values. */
