@@ -162,6 +162,24 @@ inline results clear_outside(results r, const struct strip *s, int y)
     return r;
 }
 
+/* The same of a strip, whose first or last pixel alone can be at an edge. */
+#define CLEAR_FIRST(i) ((i) < HONE_C && !IS_ALPHA((i) % HONE_C) ? LANES + (i) : (i))
+#define CLEAR_LAST(i)  ((i) >= LANES - HONE_C && !IS_ALPHA((i) % HONE_C) ? LANES + (i) : (i))
+#define CLEAR_ALL(i)   (!IS_ALPHA((i) % HONE_C) ? LANES + (i) : (i))
+inline results clear_edges(results r, const struct strip *s, int y)
+{
+#if HONE_BORDER == BORDER_ZERO_OUTSIDE
+    const results none = (results)0;
+    if (y == 0 || y == s->height - 1)
+        return __builtin_shufflevector(r, none, L_ALL(CLEAR_ALL));
+    if (s->first)
+        r = __builtin_shufflevector(r, none, L_ALL(CLEAR_FIRST));
+    if (s->last)
+        r = __builtin_shufflevector(r, none, L_ALL(CLEAR_LAST));
+#endif
+    return r;
+}
+
 #if OUTPUT == 0 && NORM == 0 && !FLOATING
 /* Square roots of numbers from 0 to 2^38, off by at most 2^-21 of them, of 0 by 0.01. Newton's step doubles
  * the bits of an estimate of the reciprocal root. */
@@ -460,7 +478,7 @@ inline void walk_step(const struct strip *s, const struct sink *sink, const int 
         if (s->ahead)
             __builtin_prefetch(s->source.at + rows[k + 2] * s->source.pitch + s->at + s->ahead);
         results r = keep_alpha(combined(&above, &now, &below), middle.centre);
-        store(sink, s->at, y + k, clear_outside(r, s, y + k));
+        store(sink, s->at, y + k, clear_edges(r, s, y + k));
         above = now;
         now = below;
         middle = next;
@@ -516,7 +534,7 @@ inline void walk(const struct strip *s, const struct sink *sink, int y, int end)
         struct three next = read_row(s, hone_fold(y + 1, s->height));
         struct terms below = terms(next);
         results r = keep_alpha(combined(&above, &now, &below), middle.centre);
-        store(sink, s->at, y, clear_outside(r, s, y));
+        store(sink, s->at, y, clear_edges(r, s, y));
         above = now;
         now = below;
         middle = next;
