@@ -48,6 +48,7 @@
 DEFINE_VECTORS(PIXEL, pixels);
 DEFINE_VECTORS(RESULT, results);
 DEFINE_VECTORS(VALUE, values);
+DEFINE_STORE_PART(RESULT, results, LANES)
 
 /* Lane i of the result is lane i-k, or i+k, of v; beyond the end comes what `in` holds there. */
 #define UP(i)            ((i) < HONE_C ? LANES + (i) : (i)-HONE_C)
@@ -444,13 +445,11 @@ inline void walk_padded(const struct strip *s, const struct sink *sink, int y, i
     struct terms now = read_padded(&p, s, hone_fold(y, s->height), &middle);
     for (; y < end; y++) {
         struct terms below = read_padded(&p, s, hone_fold(y + 1, s->height), &next);
-        union {
-            results all;
-            RESULT lane[LANES];
-        } r;
-        r.all = clear_outside(keep_alpha(combined(&above, &now, &below), middle), s, y);
-        for (int k = 0; k < min(LANES, s->count - s->at); k++)
-            sink_put(sink, s->at + k, y, r.lane[k]);
+        const results r = clear_outside(keep_alpha(combined(&above, &now, &below), middle), s, y);
+        if (s->count - s->at < LANES)
+            store_results(sink->at + y * sink->pitch + s->at, r, s->count - s->at);
+        else
+            store(sink, s->at, y, r);
         above = now;
         now = below;
         middle = next;
