@@ -48,8 +48,8 @@ DEFINE_STORE_PART(uchar, pixels, LANES)
 struct block {
     __global const uchar *in;
     int pitch, width, height, border;
-    int from, to;      /* the line's elements, counted in the image */
-    int first, behind; /* of those the ones that are added by vectors: inside the image */
+    int from, to;                          /* the line's elements, counted in the image */
+    int first, behind;                     /* of those the ones that are added by vectors: inside the image */
     short beyond[BEYOND > 0 ? BEYOND : 1]; /* where whole rows fit: of which column each one beyond is like */
 };
 
@@ -115,13 +115,17 @@ inline void set_beyond(const struct block *b, ushort *columns)
             is_constant ? (ushort)(b->border * KH) : columns[b->beyond[before + k]];
 }
 
-/* Columns of the image itself, from one on. */
+/* Of a pixel of the image itself. */
+inline int inside_element(const struct block *b, __global const uchar *row, int i)
+{
+    return row ? row[i] : b->border;
+}
+
 inline void update_last(const struct block *b, ushort *columns, __global const uchar *enter,
                         __global const uchar *leave, bool leaves, int i)
 {
     for (; i < b->width * HONE_C; i++)
-        columns[i - b->from] +=
-            (enter ? enter[i] : (uchar)b->border) - (!leaves ? 0 : leave ? leave[i] : (uchar)b->border);
+        columns[i - b->from] += inside_element(b, enter, i) - (leaves ? inside_element(b, leave, i) : 0);
 }
 
 /* columns += enter - leave; without `leave` nothing leaves. */
@@ -227,8 +231,13 @@ __kernel void box_lines(__global const uchar *in, int in_offset, int in_pitch, _
     if (at >= elements || y >= height)
         return;
     int count = min(BLOCK * HONE_C, elements - at);
-    struct block b = {
-        in + in_offset, in_pitch, width, height, border, at - LEFT, at - LEFT + count + BEYOND, 0, 0};
+    struct block b = {.in = in + in_offset,
+                      .pitch = in_pitch,
+                      .width = width,
+                      .height = height,
+                      .border = border,
+                      .from = at - LEFT,
+                      .to = at - LEFT + count + BEYOND};
     b.first = max(b.from, 0);
     /* Whole vectors, where the image goes on. */
     b.behind = min(elements, b.first + (b.to - b.first + LANES - 1) / LANES * LANES);

@@ -470,7 +470,8 @@ __kernel void gaussian_coarse_gather(__global const PIXEL *in, int in_offset, in
         return;
     scratch += (size_t)band * (7 * line_elements);
     __global PIXEL *beyond = (__global PIXEL *)(scratch + (POINTS + 2) * line_elements);
-    const struct sheet s = {{in + in_offset, beyond, in_pitch, height}, width, step, beyond_reach, (float)border};
+    const struct sheet s = {
+        {in + in_offset, beyond, in_pitch, height}, width, step, beyond_reach, (float)border};
     int across = gathered_cells(&s, width), left = -first_cell(&s) * step, more = reach - beyond_reach;
     __global float *sorted = scratch + POINTS * line_elements;
     fill_beyond(beyond, (PIXEL)border, count);
@@ -981,8 +982,8 @@ __kernel void gaussian_coarse_spread(__global const PIXEL *in, int in_offset, in
                                      __global PIXEL *out, int out_offset, int out_pitch,
                                      __global float *scratch, int width, int height, BORDER_TYPE border,
                                      __constant const float *phi, int step, int taps, int reach,
-                                     int beyond_reach, __constant const float *weights, int radius, int cells, int pitch,
-                                     int line_elements)
+                                     int beyond_reach, __constant const float *weights, int radius, int cells,
+                                     int pitch, int line_elements)
 {
     int band = get_global_id(0), count = width * HONE_C, across = cells_of(width, step);
     int cell = band * cells, end = min(cell + cells, cells_of(height, step));

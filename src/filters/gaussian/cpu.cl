@@ -223,11 +223,10 @@ inline void pad_rows(__global const PIXEL **rows, int number, int count, __globa
 inline void narrow_row(const struct window *w, __global VALUE *line, __global PIXEL *out, int width,
                        VALUE outside)
 {
-    __global const PIXEL *centre = w->rows[w->radius];
     weigh_rows(w, line, 0);
     extend(line, width, w->radius, w->radius, outside);
-    store_pixels(out, WITH_ALPHA(LOWER(line_sum(w, line)), *(__global const pixels_at *)centre),
-                 width * HONE_C);
+    const pixels results = LOWER(line_sum(w, line));
+    store_pixels(out, WITH_ALPHA(results, *(__global const pixels_at *)w->rows[w->radius]), width * HONE_C);
 }
 
 /* The results of columns from `left` to `right` - 1. */
