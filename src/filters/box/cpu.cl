@@ -4,7 +4,7 @@
 #define FLOAT_MEANS 0 /* 1: sums are divided as floats, which box's description says when is exact */
 #endif
 #ifndef WRAPPED
-#define WRAPPED 0 /* 1: sums of 16 bits wrap around: what they lack is known from the row above */
+#define WRAPPED 0 /* 1: sums wrap around: what they lack is known from the row above */
 #endif
 #define STARTED   WRAPPED
 
@@ -25,17 +25,23 @@ struct finish {
     uint half_area, multiplier, shift;
     float inverse;
 #if WRAPPED
-    ushort area, reach;     /* a mean is at most `reach` less than the one above it */
+    SUM area, reach;        /* a mean is at most `reach` less than the one above it */
     __global RESULT *means; /* of the row above */
 #endif
 };
 
 #if WRAPPED
+#if SUM_BITS == 16
+#define WHOLE_SUM uint
+#else
+#define WHOLE_SUM ulong
+#endif
+
 /* The means of a band's first row, to the nearest but one. */
 inline void start(__global const COLUMN *columns, int count, int left, int right, const struct finish *how)
 {
     for (int channel = 0; channel < HONE_C - HONE_ALPHA; channel++) {
-        uint sum = 0;
+        WHOLE_SUM sum = 0;
         for (int i = -left; i < right; i++)
             sum += columns[i * HONE_C + channel];
         for (int i = channel; i < count; i += HONE_C) {
@@ -66,31 +72,33 @@ inline sums divided(sums v, const struct finish *how)
     words product = CONVERT(v, words) * CONVERT((sums)(ushort)how->multiplier, words);
     return CONVERT(product >> 16u, sums) >> (ushort)(how->shift - 16);
 }
+#else
+/* Even lanes and odd ones apart; and 32 <= shift. */
+inline sums divided(sums v, const struct finish *how)
+{
+    longs both = __builtin_astype(v, longs);
+    sums even = __builtin_astype((both & (ulong)UINT_MAX) * (ulong)how->multiplier, sums);
+    sums odd = __builtin_astype((both >> 32ul) * (ulong)how->multiplier, sums);
+    return __builtin_shufflevector(even, odd, EVEN_AND_ODD) >> (how->shift - 32);
+}
 #endif
 
 /* sum / area, rounded half up: exact, see division_constants(). */
 inline results finish(sums v, int i, const struct finish *how)
 {
 #if WRAPPED
-    /* What the sum has beyond the window's area times the mean above fits 16 bits, `reach` areas added. */
+    /* What the sum has beyond the window's area times the mean above fits, `reach` areas added. */
     __global results_at *means = (__global results_at *)(how->means + i);
     sums least = CONVERT(*means, sums) - how->reach;
-    results r = CONVERT(least + divided(v - least * how->area + (ushort)how->half_area, how), results);
+    results r = CONVERT(least + divided(v - least * how->area + (SUM)how->half_area, how), results);
     *means = r;
     return r;
 #elif FLOAT_MEANS
     /* 2^23 more makes whole numbers of quotients, rounded to the nearest, in the lower bits. */
     floats quotient = CONVERT(__builtin_astype(v, ints), floats) * how->inverse + 8388608.0f;
     return CONVERT(__builtin_astype(quotient, words), results);
-#elif SUM_BITS == 16
-    return CONVERT(divided(v + (ushort)how->half_area, how) - (ushort)LOWEST, results);
 #else
-    /* Even lanes and odd ones apart; and 32 <= shift. */
-    longs both = __builtin_astype(v + how->half_area, longs);
-    sums even = __builtin_astype((both & (ulong)UINT_MAX) * (ulong)how->multiplier, sums);
-    sums odd = __builtin_astype((both >> 32ul) * (ulong)how->multiplier, sums);
-    sums high = __builtin_shufflevector(even, odd, EVEN_AND_ODD);
-    return CONVERT((high >> (how->shift - 32)) - (uint)LOWEST, results);
+    return CONVERT(divided(v + (SUM)how->half_area, how) - (SUM)LOWEST, results);
 #endif
 }
 
@@ -109,7 +117,7 @@ __kernel void box_bands(__global const PIXEL *in, int in_offset, int in_pitch, _
         .half_area = half_area, .multiplier = multiplier, .shift = shift, .inverse = inverse};
 #if WRAPPED
     how.area = kernel_width * kernel_height;
-    how.reach = (254 + kernel_height) / kernel_height;
+    how.reach = (RESULT_MAX - 1 + kernel_height) / kernel_height;
     how.means = means + (size_t)band * (width * HONE_C + 64); /* and a vector more */
 #endif
     slide(&s, &how, y, min(y + rows, height), scratch + (size_t)band * scratch_elements, scratch_elements);

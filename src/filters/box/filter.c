@@ -39,21 +39,47 @@ static bool divides_next_16(uint64_t area, uint64_t most, uint64_t *multiplier, 
            in_upper_half(multiplier, shift);
 }
 
-/* Windows of u8 whose sums may wrap around in 16 bits: what they differ by from one row to the next, 255 for
- * each column, is known, and the area times what that makes of a mean at most, and once more. See cpu.cl. */
+/* What a window's sum has beyond its area times a mean that is as much less than the one above as it can be:
+ * what sums differ by from one row to the next, white for each column, and the area times what that makes of
+ * a mean at most, and once more. See cpu.cl. */
+static uint64_t most_beyond(const struct filter_case *c, int64_t width, int64_t height)
+{
+    const uint64_t white = span(c->in.type), rows = (uint64_t)height, reach = (white - 1 + rows) / rows;
+    return white * (uint64_t)width + (reach + 1) * (uint64_t)(width * height) - 1;
+}
+
+/* Windows of u8 whose sums may wrap around in 16 bits. */
 static bool wraps(const struct filter_case *c, int64_t width, int64_t height, uint64_t *multiplier,
                   unsigned *shift, bool *next)
 {
-    const uint64_t area = (uint64_t)(width * height), reach = (uint64_t)((254 + height) / height);
-    const uint64_t most = 255 * (uint64_t)width + (reach + 1) * area - 1;
+    const uint64_t area = (uint64_t)(width * height), most = most_beyond(c, width, height);
     if (c->in.type != HONE_U8 || height > UINT8_MAX)
         return false;
     *next = !divides_16(area, most, multiplier, shift);
     return !*next || divides_next_16(area, most, multiplier, shift);
 }
 
+/* The upper half of a 64-bit product is what vectors of 32 bits take. */
+static bool divides_32(uint64_t area, uint64_t most, uint64_t *multiplier, unsigned *shift)
+{
+    if (most > UINT32_MAX || !division_constants(area, most, 32, multiplier, shift))
+        return false;
+    for (; *shift < 32 && *multiplier <= INT32_MAX; ++*shift)
+        *multiplier *= 2;
+    return true;
+}
+
+/* Windows of u16 whose sums may wrap around in 32 bits. */
+static bool wraps_32(const struct filter_case *c, int64_t width, int64_t height, uint64_t *multiplier,
+                     unsigned *shift)
+{
+    return c->in.type == HONE_U16 && height <= UINT16_MAX &&
+           divides_32((uint64_t)(width * height), most_beyond(c, width, height), multiplier, shift);
+}
+
 /* How to divide by the window's area: DIV16 with sums of 16 bits, or WRAPPED (DM16, DS16; NEXT: of sums that
- * are one more), DIV32 with sums of 32 bits (DM, DS). Half of the area is added before: a half goes up. */
+ * are one more), DIV32 with sums of 32 bits, or WRAPPED32 (DM, DS). Half of the area is added before: a half
+ * goes up. */
 static void set_division(struct filter_case *c, int64_t width, int64_t height)
 {
     const uint64_t area = (uint64_t)(width * height), most = area * span(c->in.type) + area / 2;
@@ -66,12 +92,9 @@ static void set_division(struct filter_case *c, int64_t width, int64_t height)
     case_set_symbol(c, "NEXT", case_symbol(c, "WRAPPED") && next);
     case_set_symbol(c, "DM16", (int64_t)multiplier);
     case_set_symbol(c, "DS16", shift);
-    fits = integer && most <= UINT32_MAX && division_constants(area, most, 32, &multiplier, &shift);
-    while (fits && shift < 32 && multiplier <= INT32_MAX) { /* the upper half of a 64-bit one */
-        shift++;
-        multiplier *= 2;
-    }
+    fits = integer && divides_32(area, most, &multiplier, &shift);
     case_set_symbol(c, "DIV32", fits);
+    case_set_symbol(c, "WRAPPED32", !fits && wraps_32(c, width, height, &multiplier, &shift));
     case_set_symbol(c, "DM", (int64_t)multiplier);
     case_set_symbol(c, "DS", shift);
 }
@@ -365,16 +388,16 @@ static const struct variant variants[] = {
     {VARIANT("bands", "cpu.cl", NEEDS_WIDE, "wide",
              "CPU: bands of rows, sums that slide down and along in 64-byte vectors, any window at the same "
              "cost"),
-     .general = true, .condition = "DIV32 && !FLOAT",
+     .general = true, .condition = "(DIV32 || WRAPPED32) && !FLOAT",
      .specialised =
          "classes of windows: sums of 16 bits where they fit, or wrap around, else of 32, and sums "
          "of columns likewise; u8 sums that floats hold are divided as such",
      .tunables = {{"ROWS", TUNABLE_LAUNCH, "64 16 32 48 96 128 256 512 1024 4096", "most rows of a band"},
                   {"WG_X", TUNABLE_LAUNCH, "1 2 4", "bands per work-group"}},
      .defines = {"SUM_BITS=DIV16 || WRAPPED ? 16 : 32", "COLUMN_BITS=COLUMN_BITS", "FLOAT_MEANS=FLOAT_MEANS",
-                 "WRAPPED=WRAPPED"},
+                 "WRAPPED=WRAPPED || WRAPPED32"},
      .scratch = {{.bytes = SLIDES_SCRATCH("KW", "KH")},
-                 {.bytes = "WRAPPED ? ceildiv(H, " BANDS_ROWS("KH") ")*(W*C + 64) : 1"}},
+                 {.bytes = "WRAPPED || WRAPPED32 ? ceildiv(H, " BANDS_ROWS("KH") ")*(W*C + 64)*BITS/8 : 1"}},
      .passes = {PASS("box_bands", .extent = {"H"}, .block = {BANDS_ROWS("KH")},
                      .arguments = {"in", "out", "W", "H", "KW", "KH", "border", BANDS_HALF,
                                    "DIV16 || WRAPPED ? DM16 : AREA == 1 ? 4294967295 : DM",
@@ -447,8 +470,8 @@ static const struct variant variants[] = {
 static const struct seed seeds[] = {
     {"WIDE && AREA == 1 && W*H*C*BITS/8 <= 20971520", "single", "STREAM=0"},
     {"WIDE && AREA == 1", "single", "STREAM=1"},
-    {"WIDE && KH <= 64", "doubles", "ROWS=128"},
-    {"WIDE", "doubles", "ROWS=512"},
+    {"WIDE && !WRAPPED32 && KH <= 64", "doubles", "ROWS=128"},
+    {"WIDE && !WRAPPED32", "doubles", "ROWS=512"},
     {"WIDE && KH <= 32 && W > 2048 && W <= 4096", "lines", "BLOCK=4096 ROWS=128"},
     {"WIDE && KH <= 32", "lines", ""},
     {"WIDE && KH <= 256", "lines", "ROWS=512 BLOCK=512"},
@@ -587,8 +610,9 @@ const struct hone_filter hone_filter_box = {
                                     "width of the window, instead of size"),
                    NUMBER_PARAMETER("height", PARAMETER_INTEGER, NULL, 1, 1 << 20, "pixels",
                                     "height of the window, instead of size")},
-    .symbols = {"KW", "KH", "AREA", "FX", "FY", "MOST", "POWER", "DIV16", "WRAPPED", "NEXT", "DM16", "DS16",
-                "DIV32", "DM", "DS", "COLUMN_BITS", "SUM_BYTES", "FLOAT_MEANS", ABREAST_SYMBOLS},
+    .symbols = {"KW",    "KH",      "AREA",        "FX",        "FY",          "MOST",         "POWER",
+                "DIV16", "WRAPPED", "WRAPPED32",   "NEXT",      "DM16",        "DS16",         "DIV32",
+                "DM",    "DS",      "COLUMN_BITS", "SUM_BYTES", "FLOAT_MEANS", ABREAST_SYMBOLS},
     .reals = {"inverse", "reciprocal"}, .prepare = prepare,
     .examples = {{"every pixel becomes the mean of 15x15", "'box size=15' photo.jpg -o soft.jpg"},
                  {"smoothed along rows alone",

@@ -104,6 +104,27 @@ def test_sums_of_bytes_that_wrap_around():
             same(got, wanted, f"{pixels.shape} {width}x{height}")
 
 
+def test_sums_of_words_that_wrap_around():
+    """The same of u16 and windows whose sums need more than 32 bits; doubles take them, too."""
+    noise = numpy.random.default_rng(SEED).integers(0, 65536, (330, 150), dtype=numpy.uint16)
+    for width, height, border, pad in ((257, 256, "replicate", "edge"), (301, 301, "replicate", "edge"), (1501, 44, "replicate", "edge"),
+                                       (330, 200, "constant border-value=60000", "constant"), (37, 1900, "replicate", "edge")):
+        rows, columns = numpy.arange(330)[:, None], numpy.arange(150)
+        steps = (rows // min(height, 150) % 2 * 65535 + 0 * columns).astype(numpy.uint16)
+        fields = ((rows // 44 + columns // 100) % 2 * 65535).astype(numpy.uint16)
+        for planes in ([65535 - steps], [noise, steps, fields], [steps, noise & 1 | 65534, fields, noise]):
+            pixels = numpy.stack(planes, axis=-1)
+            sums = numpy.stack([sums_of(plane, width, height, pad, 60000) for plane in planes], axis=-1)
+            wanted = ((2 * sums + width * height) // (2 * width * height)).astype(numpy.uint16)
+            if len(planes) == 4:
+                wanted[..., 3] = pixels[..., 3]
+            if len(planes) == 1:
+                pixels, wanted = pixels[..., 0], wanted[..., 0]
+            for variant in ("bands", "doubles"):
+                got = bridge.apply(f"box width={width} height={height} border={border}", pixels, variant=variant, config="ROWS=64")
+                same(got, wanted, f"{variant} {pixels.shape} {width}x{height} {border}")
+
+
 def test_what_sums_of_bytes_change_by():
     """Means from those of the row above: the largest steps, means near halves and on them, and every way beyond the edges."""
     noise = numpy.random.default_rng(SEED).integers(0, 256, (130, 333), dtype=numpy.uint8)
