@@ -86,6 +86,18 @@ inline int gathered_cells(const struct sheet *s, int pixels)
     return cells_of(pixels, s->step) + 2 * s->reach + 6;
 }
 
+/* Wide rows are cut into pieces, so that lines of all of their columns stay in the second cache. Not where
+ * the border rule looks at the other end, nor of floats, whose rows are made again as a whole. */
+#define PIECE 8192 /* elements, at least three times what lies beyond an edge */
+#define UNCUT (FLOATING || HONE_BORDER == BORDER_WRAP)
+
+/* Where the piece ends that begins with cell `from`, of `across` cells. */
+inline int piece_end(int from, int across, int step)
+{
+    const int cells = PIECE / (step * HONE_C);
+    return UNCUT || across - from < 2 * cells ? across : from + cells;
+}
+
 /* weights[POINTS * row + point], of which each point's sum to 1. */
 inline void scale_weights(__constant const float *phi, float *weights, int step, float scale)
 {
@@ -458,6 +470,59 @@ inline void take_points(__global float *points, __global const float *sums, int 
         STORE(points + i, LOAD(sums));
 }
 
+/* Weights of pixels: down and across; and what a band works with. */
+struct gathering {
+    float down[POINTS * LARGEST], across[POINTS * LARGEST];
+    __global float *lines, *sorted;        /* of sums; of one line */
+    int line_elements, pitch, cell, cells; /* cell: the band's first */
+};
+
+/* Rows of points where cells have two pixels: all columns. */
+inline void gather_in_pairs(const struct sheet *s, const struct gathering *g, __global float *row)
+{
+    const int across = gathered_cells(s, s->width), left = -first_cell(s) * 2, count = (across - 3) * HONE_C;
+    const int first = (left * HONE_C + LANES - 1) / LANES * LANES; /* so that a line's vectors are aligned */
+    struct sums sums;
+    begin_sums(&sums, g->lines + first, g->line_elements, across * HONE_C);
+    for (int k = 0; k < g->cells + 3; k++, row += g->pitch) {
+        if (k < g->cells)
+            gather_cell(s, &sums, g->sorted, g->line_elements, first, row, g->pitch, g->across, g->down,
+                        g->cell + k, across);
+        else
+            take_points(row, sums.at[0], count);
+        row[g->pitch - 1] = FLOATING ? check_line(row, count) : 0;
+        next_point(&sums);
+    }
+}
+
+/* The same of larger cells: those from the image's cell `from` on, up to `end`, and those beyond edges. */
+inline void gather_piece(const struct sheet *s, const struct gathering *g, __global float *row, int more,
+                         int from, int end)
+{
+    const int all = gathered_cells(s, s->width), first = first_cell(s), step = s->step;
+    const int begin = from ? from - first : 0,
+              across = (end * step < s->width ? end - first + 3 : all) - begin;
+    /* Pixels that count, of which those from `left` to before `right` are in the image. */
+    const int start = (begin + first) * step, behind = start + across * step;
+    const int left = max(start, 0), right = min(behind, s->width), count = (right - left) * HONE_C;
+    const int room = ((left - start) * HONE_C + LANES - 1) / LANES * LANES; /* vectors are aligned */
+    struct sheet piece = *s;
+    piece.rows.in += left * HONE_C;
+    piece.width = right - left;
+    struct sums sums;
+    begin_sums(&sums, g->lines + room, g->line_elements, count);
+    for (int k = 0; k < g->cells + 3; k++, row += g->pitch) {
+        if (k < g->cells)
+            add_cell(&piece, &sums, g->down, g->cell + k);
+        extend(sums.at[0], piece.width, left - start, behind - right, sums.border[0]);
+        sort_line(sums.at[0] - (left - start) * HONE_C, g->sorted, across * HONE_C + 4 * LANES, step, across);
+        gather_across(g->sorted, row + (more + begin) * HONE_C, across * HONE_C + 4 * LANES, g->across, step,
+                      (across - 3) * HONE_C);
+        row[g->pitch - 1] = FLOATING ? check_line(sums.at[0], count) : 0;
+        next_point(&sums);
+    }
+}
+
 /* The sums of the points of `cells` cells of rows: those of the three at either end are whole only together
  * with the next band's. The last element of each row of points is 0, or NaN if something is not finite. */
 __kernel void gaussian_coarse_gather(__global const PIXEL *in, int in_offset, int in_pitch,
@@ -465,44 +530,35 @@ __kernel void gaussian_coarse_gather(__global const PIXEL *in, int in_offset, in
                                      BORDER_TYPE border, __constant const float *phi, int step, int reach,
                                      int beyond_reach, int bands, int cells, int pitch, int line_elements)
 {
-    int band = get_global_id(0), count = width * HONE_C;
+    int band = get_global_id(0);
     if (band >= bands)
         return;
     scratch += (size_t)band * (7 * line_elements);
     __global PIXEL *beyond = (__global PIXEL *)(scratch + (POINTS + 2) * line_elements);
+    /* Pairs have so many points that those beyond are few, and vectors stay aligned. */
+    const int more = in_pairs(step) ? 0 : reach - beyond_reach;
     const struct sheet s = {
-        {in + in_offset, beyond, in_pitch, height}, width, step, beyond_reach, (float)border};
-    int across = gathered_cells(&s, width), left = -first_cell(&s) * step, more = reach - beyond_reach;
-    __global float *sorted = scratch + POINTS * line_elements;
-    fill_beyond(beyond, (PIXEL)border, count);
-    float down_weights[POINTS * LARGEST], across_weights[POINTS * LARGEST];
-    scale_weights(phi, down_weights, step, GATHER);
-    scale_weights(phi, across_weights, step, 1);
-    struct sums sums;
-    const int first = (left * HONE_C + LANES - 1) / LANES * LANES; /* so that a line's vectors are aligned */
-    begin_sums(&sums, scratch + first, line_elements, max(count, across * HONE_C));
-    int cell = first_cell(&s) + band * cells, gathers = (across - 3) * HONE_C;
+        {in + in_offset, beyond, in_pitch, height}, width, step, reach - more, (float)border};
+    const int across = cells_of(width, step);
+    struct gathering g = {.lines = scratch,
+                          .sorted = scratch + POINTS * line_elements,
+                          .line_elements = line_elements,
+                          .pitch = pitch,
+                          .cell = band * cells - beyond_reach - 3,
+                          .cells = cells};
+    fill_beyond(beyond, (PIXEL)border, width * HONE_C);
+    scale_weights(phi, g.down, step, GATHER);
+    scale_weights(phi, g.across, step, 1);
     __global float *row = gathered + (size_t)band * (cells + 3) * pitch;
-    for (int k = 0; k < cells + 3; k++, row += pitch) {
-        __global float *points = row + more * HONE_C;
-        if (in_pairs(step)) {
-            if (k < cells)
-                gather_cell(&s, &sums, sorted, line_elements, first, points, pitch, across_weights,
-                            down_weights, cell + k, across);
-            else
-                take_points(points, sums.at[0], gathers);
-            row[pitch - 1] = FLOATING ? check_line(points, gathers) : 0;
-        } else {
-            if (k < cells)
-                add_cell(&s, &sums, down_weights, cell + k);
-            extend(sums.at[0], width, left, across * step - left - width, sums.border[0]);
-            sort_line(sums.at[0] - left * HONE_C, sorted, across * HONE_C + 4 * LANES, step, across);
-            gather_across(sorted, points, across * HONE_C + 4 * LANES, across_weights, step, gathers);
-            row[pitch - 1] = FLOATING ? check_line(sums.at[0], count) : 0;
+    if (in_pairs(step))
+        gather_in_pairs(&s, &g, row);
+    else
+        for (int from = 0, end; from < across; from = end) {
+            end = piece_end(from, across, step);
+            gather_piece(&s, &g, row, more, from, end);
         }
-        repeat_ends(row, more, gathers);
-        next_point(&sums);
-    }
+    for (int k = 0; k < cells + 3; k++)
+        repeat_ends(row + k * pitch, more, (gathered_cells(&s, width) - 3) * HONE_C);
 }
 
 /* ---- Filter ---- */
@@ -522,7 +578,7 @@ struct grid {
 struct rows {
     __global const float *at;
     int place, cells, pitch; /* place: in the band */
-    int again, left;         /* how often the row is to be repeated; rows behind it */
+    int passed, behind;      /* rows since the first one, less than 0 while it is repeated; rows behind it */
 };
 
 /* From the row on that counts first for row `number` of the filtered points where the filter goes `reach`
@@ -535,7 +591,7 @@ inline struct rows rows_from(const struct grid *g, int number, int reach)
                          place - band * g->cells,
                          g->cells,
                          g->pitch,
-                         max(-first, 0),
+                         min(first, 0),
                          last - from};
 }
 
@@ -551,11 +607,8 @@ inline __global const float *other_part(const struct rows *r)
 
 inline void next_row(struct rows *r)
 {
-    if (r->again > 0 || r->left == 0) {
-        r->again--;
+    if ((uint)r->passed++ >= (uint)r->behind)
         return;
-    }
-    r->left--;
     bool crosses = ++r->place == r->cells;
     r->at += (crosses ? POINTS : 1) * r->pitch;
     r->place = crosses ? 0 : r->place;
@@ -976,6 +1029,38 @@ inline void weigh_row(const struct sheet *s, __global float *line, __global PIXE
     }
 }
 
+/* What a band of cells of rows, up to cell `end`, becomes results of. */
+struct spreading {
+    __global float *filtered, *scratch;
+    float down[POINTS * LARGEST], along[POINTS * LARGEST];
+    values patterns[POINTS * HONE_C];
+    int line_elements, cell, end, height;
+};
+
+/* Of the columns of `across` cells from `s->rows.in` and `out` on, s->width pixels. Whether all that counts
+ * is finite, is told for each cell of rows: rows of others are made again. */
+inline void spread_piece(const struct sheet *s, const struct grid *g, const struct spreading *b,
+                         __global PIXEL *out, int out_pitch, int across, __constant const float *weights,
+                         int radius)
+{
+    const int step = s->step, in_pitch = s->rows.pitch;
+    struct made made = {b->filtered, in_pairs(step) ? 2 * DOWN : DOWN, b->cell, 0, 0, 0};
+    __global float *lines[POINTS];
+    for (int k = 0; k < POINTS; k++)
+        lines[k] = b->scratch + k * b->line_elements;
+    for (int k = 0; k + 1 < POINTS; k++)
+        take_line(lines, next_points(&made, g), b->patterns, b->along, step, across);
+    for (int cell = b->cell; cell < b->end; cell++) {
+        take_line(lines, next_points(&made, g), b->patterns, b->along, step, across);
+        int y = cell * step, rows = min(step, b->height - y);
+        const struct target t = {s->rows.in + y * in_pitch, out + y * out_pitch, in_pitch, out_pitch, rows};
+        join_cell(lines, &t, b->down, b->along, step, s->width * HONE_C);
+        for (int row = 0; FLOATING && row < rows && !all_finite(&made); row++)
+            weigh_row(s, b->scratch + POINTS * b->line_elements + radius * HONE_C,
+                      out + (y + row) * out_pitch, y + row, weights, radius);
+    }
+}
+
 /* Bands of cells of rows: the filter, four rows of points at a time, and what becomes of them. */
 __kernel void gaussian_coarse_spread(__global const PIXEL *in, int in_offset, int in_pitch,
                                      __global const float *gathered, __global float *filtered,
@@ -985,51 +1070,44 @@ __kernel void gaussian_coarse_spread(__global const PIXEL *in, int in_offset, in
                                      int beyond_reach, __constant const float *weights, int radius, int cells,
                                      int pitch, int line_elements)
 {
-    int band = get_global_id(0), count = width * HONE_C, across = cells_of(width, step);
-    int cell = band * cells, end = min(cell + cells, cells_of(height, step));
-    if (cell >= end)
+    const int band = get_global_id(0), across = cells_of(width, step), down = cells_of(height, step);
+    struct spreading b = {.filtered = filtered + (size_t)band * (2 * DOWN * pitch),
+                          .scratch = scratch + (size_t)band * (7 * line_elements),
+                          .line_elements = line_elements,
+                          .cell = band * cells,
+                          .end = min((band + 1) * cells, down),
+                          .height = height};
+    if (b.cell >= b.end)
         return;
-    scratch += (size_t)band * (7 * line_elements);
-    __global PIXEL *beyond = (__global PIXEL *)(scratch + (POINTS + 2) * line_elements);
-    const struct sheet s = {{in + in_offset, beyond, in_pitch, height}, width, step, reach, (float)border};
-    const struct grid g = {gathered,
-                           phi + POINTS * step + PADDING,
-                           taps,
-                           reach,
-                           beyond_reach,
-                           (across + POINTS - 1) * HONE_C,
-                           cells_of(height, step) + POINTS - 1,
-                           cells,
-                           pitch};
-    struct made made = {
-        filtered + (size_t)band * (2 * DOWN * pitch), in_pairs(step) ? 2 * DOWN : DOWN, cell, 0, 0, 0};
-    out += out_offset;
+    __global PIXEL *beyond = (__global PIXEL *)(b.scratch + (POINTS + 2) * line_elements);
     if (FLOATING)
-        fill_beyond(beyond, (PIXEL)border, count);
-    const struct sink sink = {out, out_pitch};
-    values patterns[POINTS * HONE_C];
-    float down[POINTS * LARGEST], along[POINTS * LARGEST];
-    __global float *lines[POINTS];
-    set_patterns(phi, patterns, step);
+        fill_beyond(beyond, (PIXEL)border, width * HONE_C);
+    set_patterns(phi, b.patterns, step);
     for (int k = 0; k < POINTS * step; k++) {
-        down[k] = phi[k];
-        along[k] = phi[k] * SPREAD;
+        b.down[k] = phi[k];
+        b.along[k] = phi[k] * SPREAD;
     }
-    for (int k = 0; k < POINTS; k++)
-        lines[k] = scratch + k * line_elements;
-    for (int k = 0; k + 1 < POINTS; k++)
-        take_line(lines, next_points(&made, &g), patterns, along, step, across);
-    for (; cell < end; cell++) {
-        take_line(lines, next_points(&made, &g), patterns, along, step, across);
-        int y = cell * step, rows = min(step, height - y);
-        const struct target t = {s.rows.in + y * in_pitch, out + y * out_pitch, in_pitch, out_pitch, rows};
-        join_cell(lines, &t, down, along, step, count);
-        bool again = FLOATING && !all_finite(&made);
-        for (int row = 0; row < rows; row++) {
-            if (again)
-                weigh_row(&s, scratch + POINTS * line_elements + radius * HONE_C, out + (y + row) * out_pitch,
-                          y + row, weights, radius);
-            clear_outside(&sink, y + row, width, height, 2 * radius + 1, 2 * radius + 1);
-        }
+    out += out_offset;
+    for (int from = 0, end; from < across; from = end) {
+        end = piece_end(from, across, step);
+        const int left = from * step, right = min(end * step, width);
+        const struct sheet s = {{in + in_offset + left * HONE_C, beyond, in_pitch, height},
+                                right - left,
+                                step,
+                                reach,
+                                (float)border};
+        const struct grid g = {gathered + from * HONE_C,
+                               phi + POINTS * step + PADDING,
+                               taps,
+                               reach,
+                               beyond_reach,
+                               (end - from + POINTS - 1) * HONE_C,
+                               down + POINTS - 1,
+                               cells,
+                               pitch};
+        spread_piece(&s, &g, &b, out + left * HONE_C, out_pitch, end - from, weights, radius);
     }
+    const struct sink sink = {out, out_pitch};
+    for (int y = b.cell * step; y < min(b.end * step, height); y++)
+        clear_outside(&sink, y, width, height, 2 * radius + 1, 2 * radius + 1);
 }

@@ -147,6 +147,24 @@ def test_bands_in_pieces():
 COLOURS = ((3, 107), (3, 16), (3, 5), (4, 99), (4, 9))  # channels and width: of several strips, and of less than one
 
 
+def test_coarse_rows_in_pieces():
+    """Rows of integers that are so wide that they are cut, and images lower than what lies beyond their edges."""
+    for width, channels, height, sigma in ((17000, 1, 20, 10), (9001, 3, 9, 41), (5003, 4, 30, 7.5), (20011, 2, 1, 20)):
+        image = picture("uint8", (height, width), True)
+        planes = [numpy.roll(image, 100 * channel, 1) for channel in range(channels)]
+        for kind, scale in (("uint8", 1), ("uint16", 257)):
+            pixels = numpy.stack(planes, axis=-1).astype(kind) * numpy.array(scale, kind)
+            given = pixels[..., 0] if channels == 1 else pixels
+            for border in ("replicate", "reflect", "reflect101", "wrap", "constant border-value=50%"):
+                got = blurred(given, f"gaussian sigma={sigma} border={border} alpha=filter", "coarse").reshape(pixels.shape)
+                value = 0.5 * numpy.iinfo(kind).max
+                for channel in range(channels):
+                    wanted = scipy.ndimage.gaussian_filter(pixels[..., channel].astype(float), sigma, mode=MODES[border.split()[0]],
+                                                           cval=value, truncate=9)
+                    off = numpy.abs(got[..., channel] - numpy.rint(wanted)).max()
+                    frame.check(off <= BOUNDS[kind], f"{kind} {pixels.shape} sigma={sigma} {border}: off by {off}")
+
+
 def keep_alpha(wanted, image):
     if image.shape[2:] == (4,):
         wanted[..., 3] = image[..., 3]
