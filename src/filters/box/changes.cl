@@ -238,6 +238,16 @@ inline void write_row(const struct lines *l, __global const PIXEL *centre, __glo
     write_means(l->means, centre, out, count);
 }
 
+/* columns[i] += times * row[i] */
+inline void add_alike(__global uint *columns, __global const PIXEL *row, int count, uint times)
+{
+    int i = 0;
+    for (; i + LANES <= count; i += LANES)
+        *(__global columns_at *)(columns + i) += CONVERT(LOAD_PIXELS(row + i), columns_vector) * times;
+    for (; i < count; i++)
+        columns[i] += row[i] * times;
+}
+
 /* columns[i] += those of up to TOGETHER rows, from y on. */
 inline void add_rows(__global uint *columns, const struct input_rows *in, int y, int end, int count)
 {
@@ -289,8 +299,15 @@ inline void begin_band(const struct lines *l, const struct image *in, const stru
     const int count = in->width * HONE_C, end = y + w->bottom + 1;
     for (int i = 0; i < count; i++)
         l->columns[i] = 0;
-    for (int row = y - w->top; row < end; row += TOGETHER)
-        add_rows(l->columns, &in->rows, row, end, count);
+    for (int row = y - w->top, number; row < end; row += number) {
+        number = alike_rows(row, end, in->rows.height);
+        if (number > 1)
+            add_alike(l->columns, row_of(&in->rows, row), count, (uint)number);
+        else {
+            number = row < in->rows.height ? min(in->rows.height - row, TOGETHER) : TOGETHER;
+            add_rows(l->columns, &in->rows, row, min(row + number, end), count);
+        }
+    }
     begin_means(l, in, w);
 }
 
