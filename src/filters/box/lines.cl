@@ -199,15 +199,6 @@ inline pixels means(sums sum)
     return CONVERT(CONVERT(product >> 16u, sums) >> (ushort)(SHIFT - 16), pixels);
 }
 
-inline void put_pixels(const struct sink *sink, int i, int y, pixels v, int count)
-{
-    if (count >= LANES) {
-        *(__global pixels_at *)(sink->at + (size_t)y * sink->pitch + i) = v;
-        return;
-    }
-    store_pixels(sink->at + (size_t)y * sink->pitch + i, v, count);
-}
-
 /* Results from element `at` on, of columns that begin where their windows do. */
 inline void write_row(const ushort *columns, const struct sink *sink, int at, int y, int count)
 {
@@ -215,17 +206,23 @@ inline void write_row(const ushort *columns, const struct sink *sink, int at, in
 #pragma unroll
     for (int j = 0; j < DELAY; j++)
         advance(&levels, columns, j * LANES);
-    for (int i = 0; i < count; i += LANES) {
+    __global uchar *out = sink->at + (size_t)y * sink->pitch + at;
+    int i = 0;
+    for (; i + LANES <= count; i += LANES) {
         advance(&levels, columns, i + DELAY * LANES);
-        put_pixels(sink, at + i, y, means(window(&levels)), count - i);
+        *(__global pixels_at *)(out + i) = means(window(&levels));
     }
+    if (i == count)
+        return;
+    advance(&levels, columns, i + DELAY * LANES);
+    store_pixels(out + i, means(window(&levels)), count - i);
 }
 
 __kernel void box_lines(__global const uchar *in, int in_offset, int in_pitch, __global RESULT *out,
                         int out_offset, int out_pitch, int width, int height, int border, int rows)
 {
     struct sink sink = SINK_OF(out);
-    ushort columns[LENGTH];
+    ushort room[LENGTH + LANES] __attribute__((aligned(64)));
     int elements = width * HONE_C, at = get_global_id(0) * BLOCK * HONE_C;
     int y = get_global_id(1) * rows, end = min(y + rows, height);
     if (at >= elements || y >= height)
@@ -243,6 +240,8 @@ __kernel void box_lines(__global const uchar *in, int in_offset, int in_pitch, _
     b.behind = min(elements, b.first + (b.to - b.first + LANES - 1) / LANES * LANES);
     b.to = max(b.to, b.first + (b.behind - b.first) / LANES * LANES);
     find_beyond(&b);
+    /* Sums of columns that are stored as vectors begin with a line of the cache. */
+    ushort *columns = room + (LANES - (b.first - b.from) % LANES) % LANES;
     for (int i = 0; i < LENGTH; i++)
         columns[i] = 0;
     for (int j = 0; j < KH; j++)
