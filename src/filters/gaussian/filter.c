@@ -156,8 +156,8 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define TILE_LINES                                                                                           \
     "(GRID_STEP >= 8 ? MADE : 1)*(" TILE_CELLS " + 4 + 2*GRID_TAPS)*(2*SPAN/GRID_STEP + 8 + 2*GRID_TAPS)"
 
-/* The grid by matrix units: pixels across of a strip, a line of these and what windows see beside it, bytes of
- * matrices, and of local memory: two times 32 lines, points, and where elements of a line come from. */
+/* The grid by matrix units: pixels across of a strip, a line of these and what windows see beside it, bytes
+ * of matrices, and of local memory: two times 32 lines, points, and where elements of a line come from. */
 #define SEEN_ACROSS   "(64*UNITS - 16)"
 #define SEEN_LINE     "(" SEEN_ACROSS " + 2*roundup(SEEN + 8, 16))"
 #define SEEN_MATRICES "512*(2*ceildiv(60 + 2*SEEN, 16) + 10)"

@@ -21,8 +21,8 @@ struct gaussian_grid gaussian_grid(const struct filter_case *c, double sigma);
 struct gaussian_grid gaussian_coarse_grid(const struct filter_case *c, double sigma);
 void gaussian_grid_table(const struct filter_case *c, struct gaussian_grid grid, float *table, size_t count);
 
-/* The same of `grid_matrix`, where `reach` is how many pixels a point sees to each side. table: its matrices, and
- * what sums of 1024 + value begin with to become those of values - 128, a float. */
+/* The same of `grid_matrix`, where `reach` is how many pixels a point sees to each side. table: its matrices,
+ * and what sums of 1024 + value begin with to become those of values - 128, a float. */
 struct gaussian_grid gaussian_matrix_grid(const struct filter_case *c, double sigma);
 void gaussian_matrix_grid_table(const struct filter_case *c, struct gaussian_grid grid, uint32_t *table,
                                 size_t count);

@@ -258,10 +258,10 @@ static double phi_of(const struct matrices *m, int64_t pixel, int64_t point)
     return from >= 0 && from < SUPPORT ? m->phi[pixel % m->grid.step * SUPPORT + from] : 0;
 }
 
-/* Row i, column k of matrix `number`: what points see of rows of pixels; results of rows of points, for each of two
- * tiles of 16; results of columns of points, where four products make four neighbours each of 16 pixels, so
- * that a lane has them all, and four more add what the next points give; and what points see of columns of
- * pixels, four neighbours of which are in one word. */
+/* Row i, column k of matrix `number`: what points see of rows of pixels; results of rows of points, for each
+ * of two tiles of 16; results of columns of points, where four products make four neighbours each of 16
+ * pixels, so that a lane has them all, and four more add what the next points give; and what points see of
+ * columns of pixels, four neighbours of which are in one word. */
 static double left_of(const struct matrices *m, int64_t number, int64_t i, int64_t k)
 {
     const int64_t depth = (60 + 2 * m->grid.reach + 15) / 16;

@@ -46,8 +46,6 @@
 #define WEIGHTS    uint
 #include "filters/gaussian/pieces.clh"
 
-#include "filters/mma.clh"
-
 /* ---- Matrices on the left ---- */
 
 /* The table has them as lanes hold them, 16 bytes each, see grid.c: what points see of rows; phi of rows,
@@ -208,7 +206,7 @@ inline void take_rows(float POINTS, __local const uint *stage, int unit, float s
         UNROLL
         for (int i = 0; i < 4; i++) {
             uint word = from[8 * i * STAGE_LINE + 4 * b];
-            multiply(sums[i], left, low_pixels(word), high_pixels(word), lane);
+            multiply_halves(sums[i], left, low_pixels(word), high_pixels(word), lane);
         }
     }
     uint rows[4][2];
@@ -221,8 +219,8 @@ inline void take_rows(float POINTS, __local const uint *stage, int unit, float s
         if (number < DEPTH) {
             uint left[4];
             load_left(left, s, SEEN_ROWS + number, lane);
-            multiply(points[k][0], left, rows[2 * own][0], rows[2 * own + 1][0], lane);
-            multiply(points[k][1], left, rows[2 * own][1], rows[2 * own + 1][1], lane);
+            multiply_halves(points[k][0], left, rows[2 * own][0], rows[2 * own + 1][0], lane);
+            multiply_halves(points[k][1], left, rows[2 * own][1], rows[2 * own + 1][1], lane);
         }
     }
 }
@@ -343,7 +341,8 @@ inline void walk(const struct strip *s, __global RESULT *out, int out_pitch, int
     int blocks = ((end - first + 15) / 16 + 1 + 3) / 4 * 4 - 4 + DEPTH;
     float start = as_float(s->table[MATRICES * 128]), POINTS;
     struct loads loads;
-    struct edges edges = {(__local ushort *)(all + POINT_WORDS)};
+    struct edges edges;
+    edges.from = (__local ushort *)(all + POINT_WORDS);
     UNROLL
     for (int i = 0; i < 8 * FLIGHT; i++)
         points[i / 8][i / 4 % 2][i % 4] = 0;

@@ -43,8 +43,6 @@
 #define HELD_BLOCKS (2 * DEPTH)
 #define HELD        held[HELD_BLOCKS][TILES][2]
 
-#include "filters/mma.clh"
-
 #if WITH_PTX
 inline float rounded(float value) /* to a half */
 {
@@ -152,7 +150,7 @@ inline void along_rows(uint rows[TILES][2], __local const uint *stage, int slot,
         float sum[4] = {weights->start, weights->start, weights->start, weights->start};
         UNROLL
         for (int b = 0; b < DEPTH; b++)
-            multiply(sum, weights->across[b], low[tile + b], high[tile + b], lane);
+            multiply_halves(sum, weights->across[b], low[tile + b], high[tile + b], lane);
         rows[tile][0] = halves(sum[0], sum[1]);
         rows[tile][1] = halves(sum[2], sum[3]);
     }
@@ -165,7 +163,7 @@ inline void down_columns(uint *results, uint HELD, int tile, int side, const str
     float sum[4] = {0, 0, 0, 0};
     UNROLL
     for (int b = 0; b < DEPTH; b++)
-        multiply(sum, weights->down[b], held[2 * b][tile][side], held[2 * b + 1][tile][side], lane);
+        multiply_halves(sum, weights->down[b], held[2 * b][tile][side], held[2 * b + 1][tile][side], lane);
     UNROLL
     for (int i = 0; i < 4; i++)
         results[i] = as_uint(sum[i] + ROUND);
