@@ -48,9 +48,13 @@ DEFINE_STORE_PART(uchar, pixels, LANES)
 struct block {
     __global const uchar *in;
     int pitch, width, height, border;
-    int from, to;                          /* the line's elements, counted in the image */
-    int first, behind;                     /* of those the ones that are added by vectors: inside the image */
-    short beyond[BEYOND > 0 ? BEYOND : 1]; /* where whole rows fit: of which column each one beyond is like */
+    int from, to;      /* the line's elements, counted in the image */
+    int first, behind; /* of those the ones that are added by vectors: inside the image */
+};
+
+/* Where whole rows fit: which column each one beyond is like. */
+struct beyond {
+    short like[BEYOND > 0 ? BEYOND : 1];
 };
 
 /* A row of the input; NULL: nowhere, all of it is the border value. */
@@ -72,10 +76,11 @@ inline sums row_sums(const struct block *b, __global const uchar *row, int i)
 }
 
 /* Whether the columns beyond both edges are in the line, and all that they may be like. Few of them take as
- * long by themselves. */
+ * long by themselves, and beside those of a long line it makes no difference. */
 inline bool is_whole(const struct block *b)
 {
-    return BEYOND > 3 && b->from <= 0 && b->to >= b->width * HONE_C;
+    const int count = b->width * HONE_C;
+    return BEYOND > 3 && count <= 4096 && b->from <= 0 && b->to >= count;
 }
 
 inline int beyond_before(const struct block *b)
@@ -94,25 +99,25 @@ inline int like_column(const struct block *b, int i)
     return hone_fold(x, b->width) * HONE_C + i - x * HONE_C - b->from;
 }
 
-inline void find_beyond(struct block *b)
+inline void find_beyond(const struct block *b, struct beyond *beyond)
 {
     const int before = beyond_before(b), behind = beyond_behind(b);
     for (int k = 0; k < before; k++)
-        b->beyond[k] = like_column(b, k - before);
+        beyond->like[k] = like_column(b, k - before);
     for (int k = 0; k < behind; k++)
-        b->beyond[before + k] = like_column(b, b->width * HONE_C + k);
+        beyond->like[before + k] = like_column(b, b->width * HONE_C + k);
 }
 
 /* What columns beyond the edges sum to, whose rule each row follows alike. */
-inline void set_beyond(const struct block *b, ushort *columns)
+inline void set_beyond(const struct block *b, const struct beyond *beyond, ushort *columns)
 {
     const int before = beyond_before(b), behind = beyond_behind(b);
     const bool is_constant = HONE_BORDER == BORDER_CONSTANT;
     for (int k = 0; k < before; k++)
-        columns[k] = is_constant ? (ushort)(b->border * KH) : columns[b->beyond[k]];
+        columns[k] = is_constant ? (ushort)(b->border * KH) : columns[beyond->like[k]];
     for (int k = 0; k < behind; k++)
         columns[b->width * HONE_C - b->from + k] =
-            is_constant ? (ushort)(b->border * KH) : columns[b->beyond[before + k]];
+            is_constant ? (ushort)(b->border * KH) : columns[beyond->like[before + k]];
 }
 
 /* Of a pixel of the image itself. */
@@ -129,8 +134,8 @@ inline void update_last(const struct block *b, ushort *columns, __global const u
 }
 
 /* columns += enter - leave; without `leave` nothing leaves. */
-inline void update(const struct block *b, ushort *columns, __global const uchar *enter,
-                   __global const uchar *leave, bool leaves)
+inline void update(const struct block *b, const struct beyond *beyond, ushort *columns,
+                   __global const uchar *enter, __global const uchar *leave, bool leaves)
 {
     int i = b->first;
     for (; i + LANES <= b->behind; i += LANES) {
@@ -139,7 +144,7 @@ inline void update(const struct block *b, ushort *columns, __global const uchar 
     }
     if (is_whole(b)) {
         update_last(b, columns, enter, leave, leaves, i);
-        set_beyond(b, columns);
+        set_beyond(b, beyond, columns);
         return;
     }
     for (; i < b->to; i++)
@@ -239,16 +244,17 @@ __kernel void box_lines(__global const uchar *in, int in_offset, int in_pitch, _
     /* Whole vectors, where the image goes on. */
     b.behind = min(elements, b.first + (b.to - b.first + LANES - 1) / LANES * LANES);
     b.to = max(b.to, b.first + (b.behind - b.first) / LANES * LANES);
-    find_beyond(&b);
+    struct beyond beyond;
+    find_beyond(&b, &beyond);
     /* Sums of columns that are stored as vectors begin with a line of the cache. */
     ushort *columns = room + (LANES - (b.first - b.from) % LANES) % LANES;
     for (int i = 0; i < LENGTH; i++)
         columns[i] = 0;
     for (int j = 0; j < KH; j++)
-        update(&b, columns, row_at(&b, y - KH / 2 + j), 0, false);
+        update(&b, &beyond, columns, row_at(&b, y - KH / 2 + j), 0, false);
     for (; y < end; y++) {
         write_row(columns, &sink, at, y, count);
         clear_between(&sink, y, at, at + count, width, height, KW, KH);
-        update(&b, columns, row_at(&b, y - KH / 2 + KH), row_at(&b, y - KH / 2), true);
+        update(&b, &beyond, columns, row_at(&b, y - KH / 2 + KH), row_at(&b, y - KH / 2), true);
     }
 }
