@@ -104,6 +104,16 @@ def test_sums_of_bytes_that_wrap_around():
             same(got, wanted, f"{pixels.shape} {width}x{height}")
 
 
+def means_of(planes, width, height, pad, value):
+    """Channels as an image, and their means, halves upwards; alpha stays."""
+    pixels = numpy.stack(planes, axis=-1)
+    sums = numpy.stack([sums_of(plane, width, height, pad, value) for plane in planes], axis=-1)
+    wanted = ((2 * sums + width * height) // (2 * width * height)).astype(pixels.dtype)
+    if len(planes) == 4:
+        wanted[..., 3] = pixels[..., 3]
+    return (pixels[..., 0], wanted[..., 0]) if len(planes) == 1 else (pixels, wanted)
+
+
 def test_sums_of_words_that_wrap_around():
     """The same of u16 and windows whose sums need more than 32 bits; doubles take them, too."""
     noise = numpy.random.default_rng(SEED).integers(0, 65536, (330, 150), dtype=numpy.uint16)
@@ -113,13 +123,7 @@ def test_sums_of_words_that_wrap_around():
         steps = (rows // min(height, 150) % 2 * 65535 + 0 * columns).astype(numpy.uint16)
         fields = ((rows // 44 + columns // 100) % 2 * 65535).astype(numpy.uint16)
         for planes in ([65535 - steps], [noise, steps, fields], [steps, noise & 1 | 65534, fields, noise]):
-            pixels = numpy.stack(planes, axis=-1)
-            sums = numpy.stack([sums_of(plane, width, height, pad, 60000) for plane in planes], axis=-1)
-            wanted = ((2 * sums + width * height) // (2 * width * height)).astype(numpy.uint16)
-            if len(planes) == 4:
-                wanted[..., 3] = pixels[..., 3]
-            if len(planes) == 1:
-                pixels, wanted = pixels[..., 0], wanted[..., 0]
+            pixels, wanted = means_of(planes, width, height, pad, 60000)
             for variant in ("bands", "doubles"):
                 got = bridge.apply(f"box width={width} height={height} border={border}", pixels, variant=variant, config="ROWS=64")
                 same(got, wanted, f"{variant} {pixels.shape} {width}x{height} {border}")
@@ -136,13 +140,7 @@ def test_what_sums_of_bytes_change_by():
         steps = (rows // min(height, 60) % 2 * 255 + 0 * columns).astype(numpy.uint8)
         fields = ((rows // 40 + columns // min(width, 100)) % 2 * 255).astype(numpy.uint8)
         for planes in ([noise], [noise & 1], [steps, noise & 1], [steps, fields, noise], [fields, noise, noise & 1, steps]):
-            pixels = numpy.stack(planes, axis=-1)
-            sums = numpy.stack([sums_of(plane, width, height, pad, 200) for plane in planes], axis=-1)
-            wanted = ((2 * sums + width * height) // (2 * width * height)).astype(numpy.uint8)
-            if len(planes) == 4:
-                wanted[..., 3] = pixels[..., 3]
-            if len(planes) == 1:
-                pixels, wanted = pixels[..., 0], wanted[..., 0]
+            pixels, wanted = means_of(planes, width, height, pad, 200)
             got = bridge.apply(f"box width={width} height={height} border={border}", pixels, variant="changes", config="ROWS=64")
             same(got, wanted, f"{pixels.shape} {width}x{height} {border}")
 
