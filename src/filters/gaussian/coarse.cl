@@ -47,7 +47,6 @@ inline values add_product(values sum, values v, values weights)
 #else
 #define BLOCK 1
 #endif
-#define LANE(i) (i)
 #define POINTS  4  /* that a pixel counts for */
 #define LARGEST 16 /* STEP at most */
 #define RUN     16 /* cells that are sorted together */
@@ -185,7 +184,7 @@ DEFINE_ADD(add_vector, 1)
 WIDE_VECTORS inline void add_last(const struct sums *sums, __global const PIXEL *const *rows,
                                   const float *weights, int step, int i, int known)
 {
-    const numbers lane = {L_ALL(LANE)};
+    const numbers lane = {L_ALL(SAME_LANE)};
     values parts[POINTS];
 #pragma unroll
     for (int k = 0; k < POINTS; k++)

@@ -53,9 +53,7 @@ inline float rounded(float value) /* to a half */
 #else
 inline float rounded(float value)
 {
-    ushort one;
-    vstore_half_rte(value, 0, (half *)&one);
-    return vload_half(0, (const half *)&one);
+    return low_half(halves(value, 0));
 }
 #endif
 

@@ -22,7 +22,7 @@
 #define RADIUS 10 /* the window reaches so far */
 #endif
 
-/* What a lane holds: see matrix.cl. */
+/* What a lane holds: see lanes.clh. */
 #define LANE_WORDS 6
 #define WEIGHTS    float
 #include "filters/gaussian/pieces.clh"
