@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * What this module asks of the keeper of compiled programs, which stands above it: declared where it is
- * needed, defined in src/cache (marks.c, precompiled.c).
+ * needed, defined in src/cache (lock.c, marks.c, precompiled.c).
  */
 #pragma once
 
 #include <stdbool.h>
 
+struct hone_device;
+
 /* Waits for the lock between processes that compile or load programs: drivers' own caches race. At most two
  * minutes, for whoever holds it longer hangs, and we go on without. Returns what build_unlock takes when the
  * work is done, or -1, also where there is no folder for programs. */
-struct hone_device;
 int build_lock(struct hone_device *device);
 void build_unlock(int lock);
 
