@@ -481,8 +481,10 @@ inline void gather_in_pairs(const struct sheet *s, const struct gathering *g, __
 {
     const int across = gathered_cells(s, s->width), left = -first_cell(s) * 2, count = (across - 3) * HONE_C;
     const int first = (left * HONE_C + LANES - 1) / LANES * LANES; /* so that a line's vectors are aligned */
+    /* Sums of TURN_ELEMENTS elements fill a whole vector. */
+    const int vectors = (count + TURN_ELEMENTS - 1) / TURN_ELEMENTS;
     struct sums sums;
-    begin_sums(&sums, g->lines + first, g->line_elements, across * HONE_C);
+    begin_sums(&sums, g->lines + first, g->line_elements, vectors * LANES);
     for (int k = 0; k < g->cells + 3; k++, row += g->pitch) {
         if (k < g->cells)
             gather_cell(s, &sums, g->sorted, g->line_elements, first, row, g->pitch, g->across, g->down,

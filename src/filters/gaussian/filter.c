@@ -767,9 +767,10 @@ static const struct rung rungs[] = {
     {"grid-matrix", "the same, all of it by matrix units, in one launch", "grid_matrix", "", "hone"},
 };
 
-static const char *const trials[] = {"sigma=4",   "sigma=12", "",        "sigma=6",
-                                     "sigma=0.3", "sigma=21", "sigma=7", "sigma=25 method=recursive",
-                                     "sigma=3",   NULL};
+static const char *const trials[] = {"sigma=4",  "sigma=5", "sigma=12",
+                                     "",         "sigma=6", "sigma=0.3",
+                                     "sigma=21", "sigma=7", "sigma=25 method=recursive",
+                                     "sigma=3",  NULL};
 
 static const char *const usual[] = {"sigma=2", "sigma=10", "sigma=30", NULL};
 
