@@ -33,7 +33,8 @@ struct check_result {
     uint32_t channel;
     double got, wanted;
     uint64_t damaged; /* bytes outside the result that changed */
-    /* elements that differ in a second run over another content of the output: never written */
+    /* elements that differ in a second run over another content of output and scratch memory: never written,
+     * or made of what was not */
     uint64_t unsteady;
 };
 

@@ -504,6 +504,20 @@ size_t instance_scratch_bytes(const struct instance *instance)
     return bytes;
 }
 
+hone_status instance_fill_scratch(struct instance *instance, uint8_t value, hone_error *error)
+{
+    const uint8_t pattern[] = {value, value, value, value};
+    hone_status status = HONE_OK;
+    for (int i = 0; i < MAX_SCRATCH && !status; i++) {
+        struct memory *memory = instance->scratch[i];
+        if (memory && !is_kept(instance, i) && !memory_is_image(memory))
+            status = memory_fill(memory, pattern, sizeof pattern,
+                                 memory_bytes(memory) / sizeof pattern * sizeof pattern,
+                                 (struct wait_list){0}, NULL, error);
+    }
+    return status;
+}
+
 const struct kernel *instance_kernel(const struct instance *instance, size_t pass)
 {
     return instance->kernels[pass];

@@ -67,6 +67,8 @@ const struct filter_case *instance_case(const struct instance *instance);
 const struct variant *instance_variant(const struct instance *instance);
 const struct config *instance_config(const struct instance *instance);
 size_t instance_scratch_bytes(const struct instance *instance);
+/* Fills the buffers whose content does not count between runs. Images keep what they hold. */
+hone_status instance_fill_scratch(struct instance *instance, uint8_t value, hone_error *error);
 /* The kernel of pass `pass`, as long as the instance lives. */
 const struct kernel *instance_kernel(const struct instance *instance, size_t pass);
 /* Digest of the program that the instance runs, see programs_digest(). */

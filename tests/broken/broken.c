@@ -61,6 +61,8 @@ static const struct variant variants[] = {
     PLAIN(border),
     PLAIN(column),
     PLAIN(unwritten),
+    {COMMON(stale), .scratch = {{.bytes = "4*W*H"}},
+     .passes = {{.kernel = "blur3_stale", .local = {"16", "2"}, .arguments = {ARGUMENTS, "tmp0"}}}},
     PLAIN(overrun),
     PLAIN(read_before),
     PLAIN(read_behind),
@@ -276,6 +278,11 @@ TEST(unwritten_pixels)
 {
     found_by_comparison("unwritten", "pixel (16,");
     found_by_comparison("unwritten", "5 elements are never written");
+}
+
+TEST(scratch_memory_that_was_never_written)
+{
+    found_by_comparison("stale", "differ from run to run");
 }
 
 TEST(write_outside_of_rows)

@@ -85,6 +85,14 @@ __kernel void blur3_unwritten(PARAMETERS)
 }
 #endif
 
+#ifdef VARIANT_stale
+__kernel void blur3_stale(PARAMETERS, __global const float *sums)
+{
+    BEGIN
+    EACH_CHANNEL result[x * HONE_C + channel] = VALUE + (sums[y * width + x] > 1.0f); /* nobody wrote it */
+}
+#endif
+
 #ifdef VARIANT_overrun
 __kernel void blur3_overrun(PARAMETERS)
 {
