@@ -133,12 +133,11 @@ static void add_borders(struct shapes *shapes, const char *parameters)
 }
 
 /* One type, taking turns. */
-static void add_turn(struct shapes *shapes, const char *parameters, unsigned turn)
+static void add_turn(struct shapes *shapes, const char *parameters, uint32_t channels, unsigned turn)
 {
     const size_t before = shapes->count;
     for (unsigned i = 0; i <= HONE_S16 && shapes->count == before; i++)
-        add_shape(shapes, parameters, (hone_type)((turn + i) % (HONE_S16 + 1)),
-                  fewest_channels(shapes->filter), turn);
+        add_shape(shapes, parameters, (hone_type)((turn + i) % (HONE_S16 + 1)), channels, turn);
 }
 
 /* Each type once, the rest taking turns; and RGBA when `rgba`: of bytes with alpha that is kept, of floats
@@ -183,7 +182,9 @@ size_t harness_shapes(const struct hone_filter *filter, enum effort effort, char
         } else if (effort == EFFORT_LEAST) {
             add_least(&shapes, texts[i], i == 0, (unsigned)i);
         } else if (i > 0) {
-            add_turn(&shapes, texts[i], (unsigned)i);
+            add_turn(&shapes, texts[i], fewest_channels(filter), (unsigned)i);
+            if (effort == EFFORT_DEFAULT || effort == EFFORT_QUICK)
+                add_turn(&shapes, texts[i], 2 + (uint32_t)i % 3, (unsigned)i);
         } else if (effort <= EFFORT_TINY) {
             add_types(&shapes, texts[i], 0, effort == EFFORT_QUICK);
         } else {

@@ -38,11 +38,11 @@ struct size {
     uint32_t width, height;
 };
 
-/* Smaller than windows, one line, primes, wider than any work-group's row; three channels of 22, 11 and 6
- * pixels are a vector of 64 bytes and one or two elements of u8, u16 and f32. */
-static const struct size sizes[] = {{1, 1},   {3, 2},  {2, 3},  {11, 5},   {6, 17},
-                                    {22, 33}, {64, 1}, {1, 64}, {127, 13}, {257, 9}};
-static const struct size tiny_sizes[] = {{3, 2}, {17, 5}, {8, 9}};
+/* Smaller than windows, one line, primes, wider than any work-group's row, several bands; three channels of
+ * 22, 11 and 6 pixels are a vector of 64 bytes and one or two elements of u8, u16 and f32. */
+static const struct size sizes[] = {{1, 1},  {3, 2},  {2, 3},    {11, 5},  {6, 17},  {22, 33},
+                                    {64, 1}, {1, 64}, {127, 13}, {257, 9}, {131, 43}};
+static const struct size tiny_sizes[] = {{3, 2}, {17, 5}, {8, 9}, {131, 43}};
 
 /* Rows that begin where vectors may: nothing is copied aside, by copies that a simulator takes for no
  * writing. One row, where the parameters are not the first: simulated windows take seconds. */
@@ -93,13 +93,15 @@ static void add_picture(struct gallery *gallery, const struct hone_filter *filte
     gallery->count++;
 }
 
-static const struct size *sizes_for(enum effort effort, bool first, size_t *count)
+/* The last and largest not where loops end before they should. */
+static const struct size *sizes_for(hone_device *device, enum effort effort, bool first, size_t *count)
 {
     if (effort == EFFORT_LEAST) {
         *count = 1;
         return first ? least_sizes : row_sizes;
     }
     *count = effort <= EFFORT_TINY ? COUNT_OF(tiny_sizes) : COUNT_OF(sizes);
+    *count -= !selftest_holds(device, SELFTEST_LOOPS);
     return effort <= EFFORT_TINY ? tiny_sizes : sizes;
 }
 
@@ -110,7 +112,7 @@ static void open_gallery(struct gallery *gallery, const struct hone_filter *filt
                          bool first, bool thorough, unsigned turn, struct report *report)
 {
     size_t count;
-    const struct size *list = sizes_for(effort, first, &count);
+    const struct size *list = sizes_for(gallery->device, effort, first, &count);
     gallery->count = 0;
     for (size_t i = 0; i < count; i++, turn++)
         add_picture(gallery, filter, variant, shape, list[i], (enum pattern)(turn % PATTERN_COUNT),
@@ -217,6 +219,31 @@ static const struct config *base_config(const struct gallery *gallery, hone_devi
     return NULL;
 }
 
+/* Whether programs are the same: only what is given at a launch differs. */
+static bool differs_in_launch(const struct variant *variant, const struct config *a, const struct config *b)
+{
+    for (size_t i = 0; i < variant_tunable_count(variant); i++)
+        if (a->values[i] != b->values[i] && variant->tunables[i].kind != TUNABLE_LAUNCH)
+            return false;
+    return true;
+}
+
+/* Configurations beside `base`, from number `turn` on: one, or by default all that need no other program, or
+ * where that may take long, any one. */
+static void run_turns(const struct gallery *gallery, hone_device *device, const struct variant *variant,
+                      enum effort effort, const struct config *base, const struct config *configs,
+                      size_t count, size_t turn, struct report *report)
+{
+    for (size_t k = 0; k < count; k++) {
+        const struct config *config = &configs[(turn + k) % count];
+        if (config == base || (effort < EFFORT_ALL && !differs_in_launch(variant, config, base)))
+            continue;
+        run_config(gallery, device, variant, config, report);
+        if (effort != EFFORT_DEFAULT)
+            return;
+    }
+}
+
 static void run_shapes(const struct hone_filter *filter, const struct variant *variant, hone_device *device,
                        enum effort effort, const struct shape *shapes, size_t shape_count,
                        const struct config *configs, size_t config_count, struct report *report)
@@ -236,6 +263,8 @@ static void run_shapes(const struct hone_filter *filter, const struct variant *v
             for (size_t k = 0; ran && !configured && k < config_count; k++)
                 if (&configs[k] != base)
                     run_config(&gallery, device, variant, &configs[k], report);
+            if (ran && configured && effort > EFFORT_LEAST)
+                run_turns(&gallery, device, variant, effort, base, configs, config_count, i, report);
             configured = configured || ran;
         }
         close_gallery(&gallery);

@@ -392,7 +392,7 @@ static struct guarded *guarded_new(size_t bytes)
         return NULL;
     *guarded = (struct guarded){.map_bytes = pages + 2 * PAGE, .bytes = bytes, .poison = wish.poison};
     if (wish.guard == GUARD_TURNS && end)
-        guarded->poison ^= 0xff;
+        guarded->poison ^= 0x80; /* as floats, both are far beyond any image's values */
     guarded->map = mmap(NULL, guarded->map_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (guarded->map == MAP_FAILED) {
         free(guarded);
@@ -551,7 +551,7 @@ static void read_wishes(void)
     wish.whole_rows = wished_number("LAYER_WHOLE_ROWS", 10);
     wish.clock = wished_number("LAYER_CLOCK", 10);
     wish.device = wished_text("LAYER_DEVICE") ? wished_number("LAYER_DEVICE", 10) : -1;
-    wish.poison = wished_text("LAYER_POISON") ? (int)wished_number("LAYER_POISON", 0) : 0xa5;
+    wish.poison = wished_text("LAYER_POISON") ? (int)wished_number("LAYER_POISON", 0) : 0x5a;
 }
 
 static cl_int answer(const void *what, size_t bytes, size_t size, void *value, size_t *size_ret)

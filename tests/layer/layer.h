@@ -18,9 +18,9 @@
  *                       Oclgrind 21.10 mistakes the new one's bytes for the old one's, and calls what lies
  *                       beyond uninitialised
  *   LAYER_GUARD=end     buffers that the driver would allocate end at a page that cannot be touched; begin:
- *                       begin behind one; turns: by turns, those that end there with the poison's complement.
- *                       Only for devices that work on host memory
- *   LAYER_POISON=0xa5   what fresh buffers of guarded memory hold (default 0xa5)
+ *                       begin behind one; turns: by turns, those that end there with the poison's highest bit
+ *                       changed. Only for devices that work on host memory
+ *   LAYER_POISON=0x5a   what fresh buffers of guarded memory hold (default 0x5a)
  *   LAYER_WHOLE_ROWS=1  rectangles whose last row has no room for its padding are refused, as by NVIDIA's
  *                       driver; 2: all rectangles
  *   LAYER_CLOCK=50      time stamps count that many times too slowly
