@@ -142,10 +142,14 @@ static bool coincide(const view *a, const view *b)
     return same;
 }
 
-/* Whether the result must not be written where it belongs before all of the plane is read. */
+/* `through`: whether the result must not be written where it belongs before all of the plane is read. */
 static bool check_overlap(const struct run *run, bool *through)
 {
     *through = false;
+    if (!view_is_distinct(run->out)) {
+        errors_usage("out: some of its elements share memory; pass an array whose elements do not");
+        return false;
+    }
     for (size_t i = 0; i <= run->plan->second_count; i++) {
         const view *other = i ? run->seconds[i - 1].view : run->in;
         if (!meet(other, run->out))

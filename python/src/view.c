@@ -198,6 +198,29 @@ void view_range(const view *self, const char **first, const char **last)
     }
 }
 
+/* What the axes of strides up to `most` reach, without axis `except`. */
+static Py_ssize_t reach_below(const struct memory *memory, Py_ssize_t most, int except)
+{
+    Py_ssize_t reach = (Py_ssize_t)hone_type_size(memory->type);
+    for (int i = 0; i < memory->ndim; i++) {
+        const Py_ssize_t stride = Py_ABS(memory->strides[i]);
+        if (i != except && (stride < most || (stride == most && i > except)))
+            reach += (memory->shape[i] - 1) * stride;
+    }
+    return reach;
+}
+
+bool view_is_distinct(const view *self)
+{
+    const struct memory *memory = &self->memory;
+    for (int i = 0; i < memory->ndim; i++) {
+        const Py_ssize_t stride = Py_ABS(memory->strides[i]);
+        if (memory->shape[i] > 1 && stride < reach_below(memory, stride, i))
+            return false;
+    }
+    return true;
+}
+
 bool view_check(const view *self, const char *role, const hone_image_desc *wanted)
 {
     const hone_image_desc *is = &self->desc;

@@ -57,6 +57,9 @@ char *view_plane(const view *self, Py_ssize_t index);
 /** Copies plane `index` to tight memory, or from there. Needs no GIL. */
 void view_gather(const view *self, Py_ssize_t index, void *tight);
 void view_scatter(const view *self, Py_ssize_t index, const void *tight);
+/** Whether no byte belongs to two elements, as far as strides tell: none may be less than what the axes of
+ *  smaller strides reach. */
+bool view_is_distinct(const view *self);
 /** The first and the last byte of what the view can reach. */
 void view_range(const view *self, const char **first, const char **last);
 

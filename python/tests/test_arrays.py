@@ -259,6 +259,25 @@ def test_overlaps(random):
     assert numpy.array_equal(stack, before)
 
 
+@pytest.mark.parametrize("shape, strides", [((40, 50), (25, 1)), ((40, 50), (0, 1)), ((40, 50), (50, 0)), ((3, 40, 50), (50, 50, 1))])
+def test_out_whose_elements_share_memory(random, shape, strides):
+    image = random.integers(0, 256, shape, dtype=numpy.uint8)
+    memory = numpy.zeros(image.size, "u1")
+    out = numpy.lib.stride_tricks.as_strided(memory, shape, strides)
+    with pytest.raises(hone.UsageError, match="some of its elements share memory"):
+        hone.box(image, size=3, axes="ZYX"[-len(shape):], out=out)
+    assert not memory.any()
+    hone.box(out, size=3, axes="ZYX"[-len(shape):])  # as an image, it is read alone
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 0, 2), (2, 1, 0)])
+def test_out_of_any_order_of_axes(random, order):
+    image = random.integers(0, 256, (3, 40, 1), dtype=numpy.uint8)
+    out = numpy.empty(tuple(image.shape[axis] for axis in order), "u1").transpose(numpy.argsort(order))[::-1]
+    hone.box(image, size=3, axes="ZYX", out=out)
+    assert numpy.array_equal(out, hone.box(image, size=3, axes="ZYX"))
+
+
 def test_second_images_of_stacks(random):
     stack = random.integers(0, 100, (3, 20, 30), dtype=numpy.uint8)
     assert numpy.array_equal(hone.add(stack, stack, axes="ZYX"), 2 * stack)
