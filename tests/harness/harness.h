@@ -16,7 +16,8 @@
 enum effort {
     EFFORT_LEAST,   /* each parameter set once, one picture, nothing copied aside; for what takes minutes
                        otherwise */
-    EFFORT_QUICK,   /* as tiny, with fewer configurations, and what of descriptions needs no building */
+    EFFORT_QUICK,   /* as tiny, with fewer configurations, more channels and one larger picture, and what of
+                       descriptions needs no building */
     EFFORT_TINY,    /* for simulators: small pictures, few of everything */
     EFFORT_DEFAULT, /* each format, border, parameter set and value of a tunable, but not each with each */
     EFFORT_ALL      /* each with each */

@@ -93,7 +93,7 @@ static void add_picture(struct gallery *gallery, const struct hone_filter *filte
     gallery->count++;
 }
 
-/* The last and largest not where loops end before they should. */
+/* The last and largest not where loops end before they should, nor where a simulator would take minutes. */
 static const struct size *sizes_for(hone_device *device, enum effort effort, bool first, size_t *count)
 {
     if (effort == EFFORT_LEAST) {
@@ -101,7 +101,7 @@ static const struct size *sizes_for(hone_device *device, enum effort effort, boo
         return first ? least_sizes : row_sizes;
     }
     *count = effort <= EFFORT_TINY ? COUNT_OF(tiny_sizes) : COUNT_OF(sizes);
-    *count -= !selftest_holds(device, SELFTEST_LOOPS);
+    *count -= effort == EFFORT_TINY || !selftest_holds(device, SELFTEST_LOOPS);
     return effort <= EFFORT_TINY ? tiny_sizes : sizes;
 }
 
