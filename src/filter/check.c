@@ -226,6 +226,7 @@ void check_compare(const struct view *got, const struct view *wanted, double bou
 
 struct bench {
     struct instance *instance;
+    bool keep_scratch;
     struct frame in, out, second[MAX_FUSED + 1];
 };
 
@@ -233,6 +234,7 @@ static hone_status bench_init(struct bench *bench, const struct check *check, ho
                               const struct variant *variant, const struct config *config,
                               struct check_layout layout, hone_error *error)
 {
+    bench->keep_scratch = layout.keep_scratch;
     hone_status status = instance_create(&bench->instance, device, &check->c, variant, config, error);
     THEN(status, frame_init(&bench->in, device, &check->in.desc, layout, error));
     THEN(status, frame_load(&bench->in, &check->in, error));
@@ -275,7 +277,8 @@ static hone_status run_once(struct bench *bench, hone_device *device, uint8_t po
     hone_event *done = NULL;
     memset(bench->out.host, poison, bench->out.bytes);
     hone_status status = frame_move(&bench->out, true, error);
-    THEN(status, instance_fill_scratch(bench->instance, poison, error));
+    if (!status && !bench->keep_scratch)
+        status = instance_fill_scratch(bench->instance, poison, error);
     THEN(status, instance_enqueue(bench->instance, &surfaces, no_wait, &done, error));
     if (!status)
         status = hone_event_wait(done, error);

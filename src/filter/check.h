@@ -44,6 +44,7 @@ struct check_layout {
     size_t offset; /* before the first row */
     size_t shift;  /* not 0: in wrapped host memory so far from an aligned address, where the device works on
                       that */
+    bool keep_scratch; /* scratch memory is not filled: for simulators, which follow what was written */
 };
 
 /* HONE_OK: the check ran, result->right says how it went. Another status: it could not run (the kernel did
