@@ -51,8 +51,11 @@ class Desk(Place):
         if os.path.exists(self.path("report")):  # to which a run adds
             os.remove(self.path("report"))
         self.through("counted", *arguments, **how, **self.layer("report"))
-        with open(self.path("report"), encoding="utf-8") as file:
-            return sum(int(words[3]) for words in map(str.split, file) if words[:2] == ["site", LAUNCH])
+        return self.calls("report", LAUNCH)
+
+    def calls(self, report, site):
+        with open(self.path(report), encoding="utf-8") as file:
+            return sum(int(words[3]) for words in map(str.split, file) if words[:2] == ["site", site])
 
 
 def check_all(desk, reports, results, right):
@@ -159,11 +162,15 @@ def test_a_device_that_hangs_when_all_is_done_costs_no_result():
             if os.path.exists(desk.path("report")):
                 os.remove(desk.path("report"))
             desk.through("warm", "--device", device, **desk.layer("report", **how))
-            with open(desk.path("report"), encoding="utf-8") as file:
-                last = sum(int(words[3]) for words in map(str.split, file) if words[:2] == ["site", "clFinish"])
-            said, reports, results = desk.through("out", "--device", device, "--timeout", "4", **desk.layer(
-                "hung", LAYER_FAIL=str(last), LAYER_SLEEP="1000", **how))
-            check_all(desk, reports, results, right)
+            said = ""
+            for _ in range(10):  # a run may need fewer calls than the one before
+                if "closing the device" in said:
+                    break
+                last = desk.calls("report", "clFinish")
+                os.remove(desk.path("report"))
+                said, reports, results = desk.through("out", "--device", device, "--timeout", "4", **desk.layer(
+                    "report", LAYER_FAIL=str(last), LAYER_SLEEP="1000", **how))
+                check_all(desk, reports, results, right)
             frame.check("closing the device took longer than 4 s" in said, said)
 
 
