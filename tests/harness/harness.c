@@ -5,6 +5,7 @@
  *   HONE_TEST_EFFORT=least|quick|tiny|default|all   how much to try
  *   HONE_TEST_WIDE=1   only variants with 64-byte vectors
  *   HONE_TEST_CPU=1    only variants that seeds name for CPUs, or for any device
+ *   HONE_TEST_RANDOM=100   of each variant so many random cases instead; HONE_TEST_SEED=1 tells which
  *   OPTIONS=1          prints compiler options instead (harness_print_options)
  *   HONE_TEST_AS=sm_90 prints those that a GPU of NVIDIA's with this architecture would get
  *   HONE_TEST_OWN=FOLDER   the variants of the filters of one's own in a folder instead
@@ -64,12 +65,23 @@ static void describe(const void *user)
     hone_device_close(&device);
 }
 
+static unsigned long number_of(const char *name, unsigned long otherwise)
+{
+    const char *text = getenv(name);
+    return text ? strtoul(text, NULL, 10) : otherwise;
+}
+
 static void run(const void *user)
 {
     const struct subject *subject = user;
     struct report report = {0};
     hone_device *device = support_open_quick();
-    harness_variant(subject->filter, subject->variant, device, wished_effort(), &report);
+    const unsigned long count = number_of("HONE_TEST_RANDOM", 0), seed = number_of("HONE_TEST_SEED", 1);
+    if (count > 0)
+        harness_random(subject->filter, subject->variant, device, count, (uint32_t)(seed ? seed : 1),
+                       &report);
+    else
+        harness_variant(subject->filter, subject->variant, device, wished_effort(), &report);
     test_note("%s %s: %lu programs, %lu comparisons, %lu refused", subject->filter->name,
               subject->variant->name, report.programs, report.runs, report.refused);
     if (report.runs == 0 && report.failures == 0)
@@ -178,7 +190,8 @@ static void register_filters(void)
     if (getenv("HONE_TEST_OWN"))
         register_own(getenv("HONE_TEST_OWN"));
     for (size_t f = 0; registry_at(f) && !getenv("HONE_TEST_OWN"); f++)
-        register_filter(registry_at(f), !getenv("HONE_TEST_WIDE") && !getenv("HONE_TEST_CPU"));
+        register_filter(registry_at(f),
+                        !getenv("HONE_TEST_WIDE") && !getenv("HONE_TEST_CPU") && !getenv("HONE_TEST_RANDOM"));
 }
 
 void test_register(void)

@@ -42,6 +42,11 @@ void harness_describe(const struct hone_filter *filter, hone_device *device, enu
 void harness_variant(const struct hone_filter *filter, const struct variant *variant, hone_device *device,
                      enum effort effort, struct report *report);
 
+/* So many cases that the variant takes, each of random parameters, format, border, size, contents, layout and
+ * configuration. The same seed gives the same cases on the same device. */
+void harness_random(const struct hone_filter *filter, const struct variant *variant, hone_device *device,
+                    unsigned long count, uint32_t seed, struct report *report);
+
 /* Prints "FILE<tab>OPTIONS" for kernel files and compiler options that filters use, for compiling them
  * elsewhere. */
 void harness_print_options(hone_device *device, enum effort effort);
@@ -72,5 +77,22 @@ size_t harness_shapes(const struct hone_filter *filter, enum effort effort, char
  * and a sample of the rest (or all of it). */
 size_t harness_configs(const struct hone_filter *filter, const struct variant *variant, enum effort effort,
                        struct config **list);
+
+/* A picture with what the reference makes of it. */
+struct picture {
+    struct check check;
+    struct check_layout layout;
+    enum pattern pattern;
+};
+
+/* Fills everything but the layout. A case that the filter refuses, and says so, is added to the report's
+ * refusals; another failure to its failures. False after both. Ended by check_finish(&picture->check). */
+bool harness_picture(struct picture *picture, hone_device *device, const struct hone_filter *filter,
+                     const struct variant *variant, const struct shape *shape, uint32_t width,
+                     uint32_t height, enum pattern pattern, uint32_t seed, struct report *report);
+
+/* Compares once. HONE_ERROR_UNSUPPORTED: the device cannot run it. Another status: it should have run. */
+hone_status harness_compare(const struct picture *picture, hone_device *device, const struct variant *variant,
+                            const struct config *config, struct report *report);
 
 #endif

@@ -48,16 +48,11 @@ static const struct size tiny_sizes[] = {{3, 2}, {17, 5}, {8, 9}, {131, 43}};
  * writing. One row, where the parameters are not the first: simulated windows take seconds. */
 static const struct size least_sizes[] = {{64, 3}}, row_sizes[] = {{64, 1}};
 
-static const struct check_layout layouts[] = {{0, 0, 0}, {5, 3, 0}, {0, 0, 1},
-                                              {1, 0, 0}, {0, 7, 0}, {16, 16, 3}};
+static const struct check_layout layouts[] = {{.pad = 0},    {.pad = 5, .offset = 3},
+                                              {.shift = 1},  {.pad = 1},
+                                              {.offset = 7}, {.pad = 16, .offset = 16, .shift = 3}};
 
-/* Pictures of one shape with what the reference makes of them, for all configurations. */
-struct picture {
-    struct check check;
-    struct check_layout layout;
-    enum pattern pattern;
-};
-
+/* Pictures of one shape, for all configurations. */
 enum { MAX_PICTURES = 24 };
 
 struct gallery {
@@ -66,31 +61,38 @@ struct gallery {
     size_t count;
 };
 
-static void add_picture(struct gallery *gallery, const struct hone_filter *filter,
-                        const struct variant *variant, const struct shape *shape, struct size size,
-                        enum pattern pattern, unsigned turn, struct report *report)
+bool harness_picture(struct picture *picture, hone_device *device, const struct hone_filter *filter,
+                     const struct variant *variant, const struct shape *shape, uint32_t width,
+                     uint32_t height, enum pattern pattern, uint32_t seed, struct report *report)
 {
-    struct picture *picture = &gallery->pictures[gallery->count];
     struct filter_case c;
     hone_error error;
-    REQUIRE(gallery->count < MAX_PICTURES);
-    hone_status status = shape_case(&c, filter, variant, shape, size.width, size.height, &error);
+    hone_status status = shape_case(&c, filter, variant, shape, width, height, &error);
     if (status == HONE_ERROR_UNSUPPORTED || status == HONE_ERROR_USAGE) {
         /* A filter may refuse a format or size, if it says so; that it refuses all is noticed in the end. */
         text_finish(&report->refusals);
         text_add(&report->refusals, "%s", error.message);
-        return;
+        return false;
     }
-    if (!status)
-        status = check_init(&picture->check, gallery->device, &c, pattern, turn + 1, &error);
-    if (status) {
+    if (!status) {
+        status = check_init(&picture->check, device, &c, pattern, seed, &error);
+        case_finish(&c);
+    }
+    if (status)
         report_add(report, "%s '%s': %s", filter->name, shape->parameters, error.message);
-        return;
-    }
-    case_finish(&c);
-    picture->layout = layouts[turn % COUNT_OF(layouts)];
     picture->pattern = pattern;
-    gallery->count++;
+    return status == HONE_OK;
+}
+
+static void add_picture(struct gallery *gallery, const struct hone_filter *filter,
+                        const struct variant *variant, const struct shape *shape, struct size size,
+                        enum pattern pattern, unsigned turn, struct report *report)
+{
+    REQUIRE(gallery->count < MAX_PICTURES);
+    struct picture *picture = &gallery->pictures[gallery->count];
+    picture->layout = layouts[turn % COUNT_OF(layouts)];
+    gallery->count += harness_picture(picture, gallery->device, filter, variant, shape, size.width,
+                                      size.height, pattern, turn + 1, report);
 }
 
 /* The last and largest not where loops end before they should, nor where a simulator would take minutes. */
@@ -121,6 +123,8 @@ static void open_gallery(struct gallery *gallery, const struct hone_filter *filt
         if (thorough || (pattern == PATTERN_SPECIAL && shape->type == HONE_F32))
             add_picture(gallery, filter, variant, shape, list[count / 2], (enum pattern)pattern, turn,
                         report);
+    for (size_t i = 0; i < gallery->count; i++)
+        gallery->pictures[i].layout.keep_scratch = effort == EFFORT_LEAST;
 }
 
 static void close_gallery(struct gallery *gallery)
@@ -149,31 +153,38 @@ static void explain(struct report *report, const struct picture *picture, const 
     text_finish(&why);
 }
 
+hone_status harness_compare(const struct picture *picture, hone_device *device, const struct variant *variant,
+                            const struct config *config, struct report *report)
+{
+    struct check_result result;
+    hone_error error;
+    hone_status status = config_legal(device, &picture->check.c, variant, config, &error);
+    if (!status)
+        status = check_run(&picture->check, device, variant, config, picture->layout, &result, &error);
+    if (status == HONE_ERROR_UNSUPPORTED) {
+        text_finish(&report->refusals);
+        text_add(&report->refusals, "%s", error.message);
+    } else if (status) {
+        report_add(report, "%s, variant %s: %s %s", picture->check.c.filter->name, variant->name,
+                   error.message, error.log);
+    } else {
+        report->runs++;
+        if (!result.right)
+            explain(report, picture, variant, config, &result);
+    }
+    return status;
+}
+
 /* The variant at one configuration over a gallery. False when it cannot run at all on this device. */
 static bool run_config(const struct gallery *gallery, hone_device *device, const struct variant *variant,
                        const struct config *config, struct report *report)
 {
     bool ran = false;
     for (size_t i = 0; i < gallery->count; i++) {
-        const struct picture *picture = &gallery->pictures[i];
-        struct check_result result;
-        hone_error error;
-        hone_status status = config_legal(device, &picture->check.c, variant, config, &error);
-        if (!status)
-            status = check_run(&picture->check, device, variant, config, picture->layout, &result, &error);
-        if (status == HONE_ERROR_UNSUPPORTED) {
-            text_finish(&report->refusals);
-            text_add(&report->refusals, "%s", error.message);
-        } else if (status) {
-            report_add(report, "%s, variant %s: %s %s", picture->check.c.filter->name, variant->name,
-                       error.message, error.log);
+        const hone_status status = harness_compare(&gallery->pictures[i], device, variant, config, report);
+        if (status && status != HONE_ERROR_UNSUPPORTED)
             return true; /* it does not build: once is enough */
-        } else {
-            report->runs++;
-            ran = true;
-            if (!result.right)
-                explain(report, picture, variant, config, &result);
-        }
+        ran = ran || !status;
     }
     report->programs += ran;
     report->refused += !ran;
