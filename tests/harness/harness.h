@@ -36,6 +36,8 @@ struct report {
 void report_finish(struct report *report);
 /* Adds a failure (printf style). */
 void report_add(struct report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Makes it the last reason for not running. */
+void report_refuse(struct report *report, const hone_error *error);
 
 void harness_describe(const struct hone_filter *filter, hone_device *device, enum effort effort,
                       struct report *report);

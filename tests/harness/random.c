@@ -105,10 +105,8 @@ static bool fits(const struct draw *draw, const struct shape *shape, uint32_t wi
         status = variant_usable(draw->device, &c, draw->variant, &error);
         case_finish(&c);
     }
-    if (status) {
-        text_finish(&report->refusals);
-        text_add(&report->refusals, "%s", error.message);
-    }
+    if (status)
+        report_refuse(report, &error);
     return status == HONE_OK;
 }
 

@@ -32,6 +32,12 @@ void report_add(struct report *report, const char *format, ...)
         text_add(&report->text, "%s\n", line);
 }
 
+void report_refuse(struct report *report, const hone_error *error)
+{
+    text_finish(&report->refusals);
+    text_add(&report->refusals, "%s", error->message);
+}
+
 /* ---- Pictures ---- */
 
 struct size {
@@ -70,8 +76,7 @@ bool harness_picture(struct picture *picture, hone_device *device, const struct 
     hone_status status = shape_case(&c, filter, variant, shape, width, height, &error);
     if (status == HONE_ERROR_UNSUPPORTED || status == HONE_ERROR_USAGE) {
         /* A filter may refuse a format or size, if it says so; that it refuses all is noticed in the end. */
-        text_finish(&report->refusals);
-        text_add(&report->refusals, "%s", error.message);
+        report_refuse(report, &error);
         return false;
     }
     if (!status) {
@@ -162,8 +167,7 @@ hone_status harness_compare(const struct picture *picture, hone_device *device, 
     if (!status)
         status = check_run(&picture->check, device, variant, config, picture->layout, &result, &error);
     if (status == HONE_ERROR_UNSUPPORTED) {
-        text_finish(&report->refusals);
-        text_add(&report->refusals, "%s", error.message);
+        report_refuse(report, &error);
     } else if (status) {
         report_add(report, "%s, variant %s: %s %s", picture->check.c.filter->name, variant->name,
                    error.message, error.log);
@@ -198,8 +202,7 @@ static bool is_usable(const struct gallery *gallery, hone_device *device, const 
     for (size_t i = 0; i < gallery->count; i++) {
         if (variant_usable(device, &gallery->pictures[i].check.c, variant, &error) == HONE_OK)
             return true;
-        text_finish(&report->refusals);
-        text_add(&report->refusals, "%s", error.message);
+        report_refuse(report, &error);
     }
     report->refused++;
     return false;
@@ -223,8 +226,7 @@ static const struct config *base_config(const struct gallery *gallery, hone_devi
                 instance_destroy(&instance);
                 return &configs[i];
             }
-            text_finish(&report->refusals);
-            text_add(&report->refusals, "%s", error.message);
+            report_refuse(report, &error);
             report->needs_driver = true;
         }
     return NULL;
