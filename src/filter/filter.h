@@ -205,7 +205,7 @@ struct scratch {
     hone_type type;
     uint32_t channels;
     bool normalised;
-    bool kept; /* a buffer that is 0 before the first run, and that each run leaves as it found it */
+    bool kept; /* a buffer: 0 before the first run, and then as the run before left it */
 };
 
 /* What an ideal machine must do for one pixel of the result (all channels), over all passes; expressions,

@@ -43,6 +43,19 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define GROUP_BAND   "(" GROUP_TILES "*C*(" GROUP_ROWS " + 2) + (PTX && C > 1 ? GROUP*PIECES*C*4 : 0))"
 #define GROUP_AREA   "max(" GROUP_CHUNK ", " GROUP_BAND ")*4"
 
+/* Of `lookback_tiles`: lanes of a warp; tiles side by side, and one above the other; sums of a tile. What is
+ * found before every seventh tile of a row, and every fifteenth of a column, is published, too. */
+#define SPAN_LANES  "(PTX ? 32 : 1)"
+#define SPANS       "ceildiv(W*C, 4*" SPAN_LANES ")"
+#define SPAN_BANDS  "ceildiv(H, WARPS*LINES)"
+#define SPAN_CHUNKS "ceildiv(WARPS*LINES*C, " SPAN_LANES ")"
+#define SPAN_SUMS   "((" SPAN_CHUNKS " + 4 + ceildiv(" SPAN_CHUNKS "*C, " SPAN_LANES "))*" SPAN_LANES ")"
+#define NEAR_ACROSS "7"
+#define NEAR_DOWN   "15"
+#define SPAN_RECORDS                                                                                         \
+    "(" SPANS "*" SPAN_BANDS " + " SPAN_BANDS "*ceildiv(" SPANS ", " NEAR_ACROSS ") + " SPANS                \
+    "*ceildiv(" SPAN_BANDS ", " NEAR_DOWN "))"
+
 /* Rows of a band that sums up those above itself: of two bands, the first one has no rows above it. */
 #define ONCE_ROWS "(BANDS == 2 ? ceildiv(27*H, 50) : ceildiv(H, BANDS))"
 
@@ -163,6 +176,27 @@ static const struct variant variants[] = {
                                    "H", "local:" GROUP_AREA})},
      .scratch = {{.bytes = GROUP_BANDS "*" GROUP_STRIDE "*4"}, {.bytes = "8", .kept = true}},
      .cost = {"C*(3*BITS/8 + 4.5)", "C*0.75", "C*(6 + 8/4)"}},
+    {VARIANT("lookback_tiles", "lookback.cl", NEEDS_LOCAL | NEEDS_PROGRESS, "packed",
+             "one launch that reads each pixel once: tiles publish their sums, and look back at those on the "
+             "left and above"),
+     .condition = "PTX || CPU", .align = 16,
+     .options = {{"-cl-nv-maxrregcount=64", "REGISTERS == 64"},
+                 {"-cl-nv-maxrregcount=80", "REGISTERS == 80"}},
+     .tunables = {{"WARPS", TUNABLE_DEFINE, "8 4 16 1", "warps of a work-group"},
+                  {"LINES", TUNABLE_DEFINE, "8 16 4 2", "rows of a warp"},
+                  {"REGISTERS", TUNABLE_DEFINE, "64 80 0", "registers of a work-item at most (PTX); 0: any"},
+                  {"STREAM", TUNABLE_DEFINE, "1 0", "stores go past the caches (PTX)"},
+                  {"SPINS", TUNABLE_DEFINE, "4000 0", "times that a lane looks before it gives up"}},
+     /* Floats, of small tiles: see README.md. */
+     .constraints = {"PTX ? WARPS > 1 : WARPS == 1", "WARPS*" SPAN_LANES " <= MAXWG",
+                     "PTX ? REGISTERS == 0 || WARPS <= 8 : REGISTERS == 0",
+                     "WARPS*" SPAN_LANES "*(16 + LINES*(TYPE == 0 ? 8 : 16)) + 8*" SPAN_SUMS " + 64 <= LMEM",
+                     "!STREAM || PTX", "PTX || !FLOAT || W*C*2/7 + H*8/7/LINES <= 150"},
+     .defines = {"WITH_PTX=PTX", "TAIL=W*C % 4 != 0", "NEAR_ACROSS=" NEAR_ACROSS, "NEAR_DOWN=" NEAR_DOWN},
+     .passes = {PASS("integral_lookback_tiles", .extent = {"WARPS*" SPAN_LANES "*" SPANS "*" SPAN_BANDS},
+                     .local = {"WARPS*" SPAN_LANES}, .arguments = {"in", "out", "tmp0", SPANS, "W*C", "H"})},
+     .scratch = {{.bytes = "16 + 8*" SPAN_RECORDS "*" SPAN_SUMS, .kept = true}},
+     .cost = {"C*(BITS/8 + 4.5)", "C*0.75", "C*(6 + 8/4)"}},
     {VARIANT("vectors", "cpu.cl", NEEDS_WIDE, "wide",
              "CPU: bands of rows, sums along several rows at once in 64-byte vectors"),
      .tunables = {{"ROWS", TUNABLE_DEFINE, "64 32 128", "rows of a band"},
@@ -196,6 +230,12 @@ static const struct seed seeds[] = {
     {"WIDE && W*H*C >= 1048576", "vectors", "STREAM=1"},
     {"WIDE && C == 1", "vectors", "LINES=2"},
     {"WIDE", "vectors", ""},
+    {"PTX && C == 1 && BITS == 8 && H >= 600 && W*H < 25000000", "lookback_tiles", "LINES=16"},
+    {"PTX && C == 1 && BITS == 8 && W*H < 25000000", "lookback_tiles", ""},
+    {"PTX && C == 1 && BITS == 16 && W*H < 20000000", "lookback_tiles", ""},
+    {"PTX && C <= 2 && FLOAT", "lookback_tiles", ""},
+    {"PTX && C == 2 && BITS == 8 && W*H < 12000000", "lookback_tiles", "LINES=16"},
+    {"PTX && W*H*C <= 1200000", "lookback_tiles", ""},
     {"PTX && C == 1 && BITS > 8 && W*H >= 1000000 && W*H <= 9000000 && H <= CU*32", "persistent", "CHUNK=4"},
     {"PTX && C == 1 && W*H >= 3500000 && W*H <= 9000000 && H <= CU*32", "persistent",
      "PIECES=2 LINES=2 STREAM=1"},

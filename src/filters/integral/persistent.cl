@@ -43,6 +43,7 @@
 #endif
 #define LEFT_SPACE __local
 #define EXCHANGE   (WITH_PTX && HONE_C > 1)
+#include "filters/integral/signals.clh"
 #include "filters/integral/tiles.clh"
 
 inline uint counted(uint word)
@@ -98,19 +99,6 @@ inline void sum_alone(__global SUM *above, int columns, __global const PIXEL *in
     }
     MEET_GROUP(CLK_GLOBAL_MEM_FENCE);
 }
-
-#if WITH_PTX
-#define FENCE() asm volatile("membar.gl;" ::: "memory")
-inline uint look(__global uint *counter)
-{
-    uint count;
-    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(count) : "l"(counter) : "memory");
-    return count;
-}
-#else
-#define FENCE()       mem_fence(CLK_GLOBAL_MEM_FENCE)
-#define look(counter) atomic_add(counter, 0u)
-#endif
 
 inline void arrive(__global uint *counters, int lid)
 {

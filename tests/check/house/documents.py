@@ -128,7 +128,7 @@ def test_guide_map_counts_barriers_and_attributes():
                 "docs/guide-map.md 8.3: other files call native functions")
     described = glob.glob(os.path.join(frame.ROOT, "src/filters/*/filter.c"))
     having = sorted(path.split("/")[-2] for path in described if re.search(r"\.options\s*=", read(path)))
-    frame.check(having == ["box", "density", "gaussian", "sobel"],
+    frame.check(having == ["box", "density", "gaussian", "integral", "sobel"],
                 "docs/guide-map.md 8.2: another filter has a variant with options")
 
 

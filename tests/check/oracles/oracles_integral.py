@@ -40,16 +40,19 @@ def near(got, a, what):
     frame.check(len(wrong) == 0, f"{what}: {len(wrong)} sums differ, the first at {wrong[:1].tolist()}")
 
 
+ALONE = {"persistent": "GROUP=1 CHUNK=1", "lookback_tiles": "WARPS=1 REGISTERS=0 STREAM=0"}
+
+
 def by_each_variant(a):
     """Names of variants, and what they make of an image: `once` only of one of which two rows fit its work-group,
-    `once_vectors` of integers, and `persistent`, with groups of one work-item as CPUs must: few groups have long
-    chains of floats."""
+    `once_vectors` of integers, and those in ALONE, with groups of one work-item as CPUs must: few groups, or many
+    small tiles, have long chains of floats."""
     for variant in bridge.variants("integral"):
-        if variant in ("once_vectors", "persistent") and a.dtype == numpy.float32:
+        if (variant == "once_vectors" or variant in ALONE) and a.dtype == numpy.float32:
             continue
-        if variant == "persistent":
+        if variant in ALONE:
             for spins in (4000, 0):
-                yield f"{variant} SPINS={spins}", bridge.apply("integral", a, variant=variant, config=f"GROUP=1 CHUNK=1 SPINS={spins}")
+                yield f"{variant} SPINS={spins}", bridge.apply("integral", a, variant=variant, config=f"{ALONE[variant]} SPINS={spins}")
         elif variant != "once":
             yield variant, bridge.apply("integral", a, variant=variant)
         elif 2 * a[0].nbytes <= 1024 * 16:
@@ -131,23 +134,23 @@ def test_rows_begin_anywhere_in_a_cache_line():
                 frame.check((place.rest() == 0xAA).all(), f"{what}: wrote outside")
 
 
-def with_changed_kernel(changes, a, **how):
-    """The result of `lookback` where its kernel file reads otherwise."""
+def with_changed_kernel(changes, a, variant="lookback", file_name="kernel.cl", **how):
+    """The result of a variant where its kernel file reads otherwise."""
     with tempfile.TemporaryDirectory() as folder:
         for name in ("filter", "filters", "cl"):
             shutil.copytree(os.path.join(frame.ROOT, "src", name), os.path.join(folder, name))
-        path = os.path.join(folder, "filters", "integral", "kernel.cl")
+        path = os.path.join(folder, "filters", "integral", file_name)
         with open(path, encoding="utf-8") as file:
             text = file.read()
         for old, new in changes:
-            frame.check(text.count(old) >= 1, f"kernel.cl has no '{old}'")
+            frame.check(text.count(old) >= 1, f"{file_name} has no '{old}'")
             text = text.replace(old, new)
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
         os.environ["HONE_KERNEL_DIR"] = folder
         bridge.device.cache_clear()
         try:
-            return bridge.apply("integral", a, variant="lookback", **how)
+            return bridge.apply("integral", a, variant=variant, **how)
         finally:
             del os.environ["HONE_KERNEL_DIR"]
             bridge.device.cache_clear()
@@ -174,10 +177,46 @@ def test_that_somebody_gave_up_there():
         frame.check(not numpy.array_equal(got, sums(a)), "all sums are right")
 
 
+# Tiles are taken from the last one on, so that what most of them wait for has not begun.
+LAST_TILE_FIRST = ("all->ticket = atomic_inc(&counters[0]);", "all->ticket = get_num_groups(0) - 1 - atomic_inc(&counters[0]);")
+
+
+def tiles(a, spins, changes):
+    how = {"variant": "lookback_tiles", "file_name": "lookback.cl", "config": f"{ALONE['lookback_tiles']} SPINS={spins}"}
+    return with_changed_kernel(changes, a, **how)
+
+
+def test_tiles_that_wait_in_vain():
+    for kind, shape in (("uint8", (70, 61)), ("uint16", (41, 33, 3)), ("float32", (40, 50)), ("uint8", (50, 20, 4))):
+        a = picture(kind, shape)
+        for spins in (4000, 0):
+            near(tiles(a, spins, [LAST_TILE_FIRST]), a, f"{kind} SPINS={spins}")
+
+
+def test_that_tiles_gave_up_there():
+    """The test above shows something: without sums of their own, the results are wrong."""
+    a = picture("uint8", (70, 61))
+    try:
+        got = tiles(a, 4000, [LAST_TILE_FIRST, ("found = sum_alone(s, p, chunk, lane);", "found = 0;")])
+    except bridge.Failed as reason:
+        frame.check("wrong" in str(reason), f"failed otherwise: {reason}")
+    else:
+        frame.check(not numpy.array_equal(got, sums(a)), "all sums are right")
+
+
 def test_impatient_bands():
     for kind in ("uint8", "float32"):
         a = picture(kind, (601, 977))
         near(bridge.apply("integral", a, variant="lookback", config="SPINS=0"), a, kind)
+
+
+def test_tiles_come_out_alike():
+    """Floats are added in one order, whoever comes first, as long as nobody gives up."""
+    a = picture("float32", (97, 161))
+    runs = [tiles(a, 4000, [("spin < SPINS", "true")]) for _ in range(4)]
+    near(runs[0], a, "floats")
+    for again in runs[1:]:
+        frame.check(numpy.array_equal(runs[0], again), "another run gave other sums")
 
 
 frame.main(globals())
