@@ -444,18 +444,26 @@ inline void begin_lines(struct group groups[], __global const PIXEL *const rows[
     STORE_SUMS(above, sum);
 }
 
+#define LINE (64 / (int)sizeof(PIXEL)) /* elements of a cache line */
+
 /* Of so many rows at once, the processor does not foresee the next cache lines. (Small images are in the
  * caches.) */
-inline void fetch_rows(__global const PIXEL *const rows[LINES], int i)
+inline void fetch_rows(__global const PIXEL *const rows[LINES], int i, int ahead)
 {
 #if STREAM
-    const int line_elements = 64 / (int)sizeof(PIXEL);
-    if (i % line_elements >= LANES)
+    if (i % LINE >= LANES)
         return;
 #pragma unroll
     for (int line = 0; line < LINES; line++)
-        __builtin_prefetch(rows[line] + i + 8 * line_elements);
+        __builtin_prefetch(rows[line] + i + ahead);
 #endif
+}
+
+/* To what is fetched ahead: the next rows, whose beginnings are then there, too; of rows that are too many
+ * bytes for the second cache, what follows in these. */
+inline int elements_ahead(int pitch)
+{
+    return LINES * pitch * (int)sizeof(PIXEL) <= 262144 ? LINES * pitch : 8 * LINE;
 }
 
 /* What is left of PARTS vectors at the end of `lines` rows, from the sums at the left. */
@@ -482,6 +490,7 @@ INLINE void integrate_lines(__global const PIXEL *in, int in_pitch, __global SUM
     __global const PIXEL *rows[LINES];
     SUM left[LINES][HONE_C];
     struct joint joints[LINES];
+    const int ahead = elements_ahead(in_pitch);
     int i = 0;
 #pragma unroll
     for (int line = 0; line < LINES; line++)
@@ -504,7 +513,7 @@ INLINE void integrate_lines(__global const PIXEL *in, int in_pitch, __global SUM
 #pragma unroll
             for (int line = 0; line < LINES; line++)
                 v[line] = load(rows[line] + i);
-            fetch_rows(rows, i);
+            fetch_rows(rows, i, ahead);
             continue_groups(groups, v, BLOCK_ENDS(i), phase);
 #pragma unroll
             for (int line = 0; line < LINES; line++) {
