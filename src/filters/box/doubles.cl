@@ -23,6 +23,7 @@
 
 #define STEP  (LANES / HONE_C * HONE_C) /* elements from vector to vector along a row: whole pixels */
 #define CHUNK 1024                      /* elements of columns that are begun at a time */
+#define LINE  (64 / (int)sizeof(PIXEL)) /* elements of a cache line */
 #define LEAD  4                         /* zeros before a line */
 
 /* Codes: sums of them have the positive ones and the negative ones apart, of which a window has less. */
@@ -100,16 +101,19 @@ inline void begin_columns(const struct image *in, int y, int rows, __global doub
     }
 }
 
-/* The same one row further: row y leaves. */
+/* The same one row further: row y leaves. Of what enters two rows later the processor foresees too little. */
 inline void move_columns(const struct image *in, int y, int rows, __global double *columns, enum pass pass)
 {
     __global const PIXEL *leaves = row_at(in, y), *enters = row_at(in, y + rows);
     int i = 0;
     if (leaves && enters)
-#pragma unroll 4
-        for (; i + LANES <= in->count; i += LANES)
-            KEEP(columns + i,
-                 SUMS(columns + i) - summands(LOAD(leaves + i), pass) + summands(LOAD(enters + i), pass));
+        for (; i + LINE <= in->count; i += LINE) {
+            __builtin_prefetch(enters + i + 2L * in->pitch);
+#pragma unroll
+            for (int k = i; k < i + LINE; k += LANES)
+                KEEP(columns + k,
+                     SUMS(columns + k) - summands(LOAD(leaves + k), pass) + summands(LOAD(enters + k), pass));
+        }
     for (; i < in->count; i += LANES)
         KEEP(columns + i, SUMS(columns + i) - summands(row_vector(in, leaves, i), pass) +
                               summands(row_vector(in, enters, i), pass));
