@@ -104,6 +104,7 @@ struct window {
     __constant const WEIGHT *weights;
     int radius;
     VALUE bias;
+    long ahead; /* elements from a row to the one that is fetched ahead */
 };
 
 inline void write(__global PIXEL *out, __global const PIXEL *centre, values sum)
@@ -147,9 +148,14 @@ inline void weigh_rows(const struct window *w, __global VALUE *line, int i)
     STORE(line + i, sum);
 }
 
-/* Four of them: sums that compilers are sure to keep in registers. */
+/* Four of them: sums that compilers are sure to keep in registers. Of rows that nobody has read before the
+ * processor foresees too little, while it reads a whole window of them. */
 inline void weigh_rows_block(const struct window *w, __global VALUE *line, int i)
 {
+    const int line_elements = 64 / (int)sizeof(PIXEL);
+#pragma unroll
+    for (int k = 0; k < 4 * LANES; k += line_elements)
+        __builtin_prefetch(w->rows[2 * w->radius] + w->ahead + i + k);
     values a = centre_row(w, i), b = centre_row(w, i + LANES);
     values c = centre_row(w, i + 2 * LANES), d = centre_row(w, i + 3 * LANES);
     for (int k = 1; k <= w->radius; k++) {
@@ -280,6 +286,7 @@ __kernel void gaussian_bands(__global const PIXEL *in, int in_offset, int in_pit
     struct window w;
     w.weights = weights;
     w.radius = radius;
+    w.ahead = 2L * in_pitch;
     w.bias = HONE_T == 0 ? (VALUE)((radius + 1) / 2) : 0;
     find_rows(in + in_offset, in_pitch, beyond, (PIXEL)border, width, height, y - radius, rows,
               end - y + 2 * radius);
@@ -655,7 +662,7 @@ WIDE_VECTORS inline void finite_rows(struct window *w, __global const PIXEL *con
     if (finite || !beyond)
         finite = turned_rows(w, width, piece, outside, count, sink, columns);
     if (!finite && beyond) {
-        const struct window whole = {rows, all_weights, reach, 0};
+        const struct window whole = {rows, all_weights, reach, 0, 0};
         turned_rows(&whole, width, piece, outside, count, sink, columns);
     }
 #else
@@ -678,7 +685,7 @@ __kernel void gaussian_turned(__global const PIXEL *in, int in_offset, int in_pi
     __global const PIXEL *rows[ROWS + 2 * REACH];
     find_rows(in + in_offset, in_pitch, (__global PIXEL *)(own + beyond_at), (PIXEL)border, width, height,
               y - reach, rows, ROWS + 2 * reach);
-    struct window w = {rows, weights, radius, 0};
+    struct window w = {rows, weights, radius, 0, 0};
     for (int first = y; first < end; first += LANES) {
         const struct sink sink = {out + out_offset + first * out_pitch, out_pitch};
         finite_rows(&w, rows + first - y, reach, all_weights, width, piece, OUTSIDE(border),
