@@ -435,6 +435,12 @@ inline void find_rows(struct window *w, const struct ends *e, const struct pictu
     }
 }
 
+/* What rows further down will see for the first time: of so many rows at once, the processor foresees none. */
+inline void fetch_below(const struct picture *p, int at, int y)
+{
+    __builtin_prefetch(p->in + (long)(y + RADIUS + 2) * p->pitch + at);
+}
+
 /* The vector from element `at` of row y on. */
 inline void store_vector(__global PIXEL *to, const struct window *w, const struct picture *p, int at, int y,
                          NUMBER threshold)
@@ -470,8 +476,10 @@ __kernel void epsilon_vectors(__global const PIXEL *in, int in_offset, int in_pi
         fill_ends(&e, &p, y + RADIUS);
         for (int part = 0; part < 3; part++) {
             find_rows(&w, &e, &p, part, y);
-            for (int at = e.bounds[part]; at < e.bounds[part + 1]; at += LANES)
+            for (int at = e.bounds[part]; at < e.bounds[part + 1]; at += LANES) {
+                fetch_below(&p, at, y);
                 store_vector(out + out_offset + y * out_pitch, &w, &p, at, y, threshold);
+            }
         }
     }
 }
