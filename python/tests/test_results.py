@@ -75,6 +75,12 @@ def test_integral_is_scikit_images(gray):
     assert result.dtype == numpy.uint32 and numpy.array_equal(result, transform.integral_image(gray))
 
 
+def test_histogram_counts_beyond_16_bits():
+    """Of rows with gaps, which are counted one by one."""
+    image = numpy.full((1000, 1300), 7, numpy.uint8)[:, :1290]
+    assert hone.histogram(image)[0, 7] == image.size
+
+
 def test_histogram_is_numpys(gray):
     assert numpy.array_equal(hone.histogram(gray, bins=16)[0], numpy.histogram(gray, 16, (0, 256))[0])
 

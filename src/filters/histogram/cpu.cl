@@ -36,27 +36,45 @@ inline struct share share_of(__global const PIXEL *in, int pitch, int width, int
 
 #if HONE_T == 0
 #define STRETCH               8 /* pixels at a time */
-#define PLACE(value, channel) ((channel)*256 + (value))
+#define PLACE(value, channel) ((value)*HONE_C + (channel))
+
+/*
+ * Copies are of 16 bits and a value's lie side by side, behind its sum: the processor stores to a cache line
+ * twice at a time, so few lines are better. These many pixels fit.
+ */
+#define MOST           (65528 * COPIES)
+#define COPIES_OF(own) ((__global ushort *)((own) + 256 * HONE_C))
 
 inline void count_pixels(__global uint *own, __global const PIXEL *at, int pixels, RANGE_PARAMETERS)
 {
+    __global ushort *copies = COPIES_OF(own);
     int x = 0;
     for (; x + STRETCH <= pixels; x += STRETCH) {
-        ulong v[HONE_C];
-#pragma unroll
-        for (int k = 0; k < HONE_C; k++)
-            v[k] = as_ulong(vload8(k, at + (size_t)x * HONE_C));
+        __global const PIXEL *from = at + (size_t)x * HONE_C;
 #pragma unroll
         for (int k = 0; k < STRETCH * HONE_C; k++)
-            own[k / HONE_C % COPIES * 256 * HONE_C + PLACE(v[k / 8] >> k % 8 * 8 & 255u, k % HONE_C)]++;
+            copies[PLACE((size_t)from[k], k % HONE_C) * COPIES + k / HONE_C % COPIES]++;
     }
     for (; x < pixels; x++)
         for (int channel = 0; channel < HONE_C; channel++)
             own[PLACE(at[(size_t)x * HONE_C + channel], channel)]++;
 }
 
+/* All copies into the sums; they become 0. */
+inline void join_copies(__global uint *own, int count)
+{
+    __global ushort *copies = COPIES_OF(own);
+    for (int i = 0; i < count; i++)
+#pragma unroll
+        for (int k = 0; k < COPIES; k++) {
+            own[i] += copies[i * COPIES + k];
+            copies[i * COPIES + k] = 0;
+        }
+}
+
 #else
 #define STRETCH              256 /* pixels whose bins are found before they are counted */
+#define MOST                 INT_MAX
 #define PLACE(slot, channel) ((slot)*HONE_C + (channel))
 
 #if FLOATING
@@ -121,7 +139,6 @@ inline void count_pixels(__global uint *own, __global const PIXEL *at, int pixel
         count_bins(own, bin, some, bins);
     }
 }
-#endif
 
 /* All copies into the first; the others become 0. */
 inline void join_copies(__global uint *own, int count)
@@ -131,6 +148,24 @@ inline void join_copies(__global uint *own, int count)
             own[i] += own[k * count + i];
             own[k * count + i] = 0;
         }
+}
+#endif
+
+/* In pieces that the counters of a copy hold. */
+inline void count_share(__global uint *own, const struct share *s, int count, RANGE_PARAMETERS)
+{
+    int counted = 0;
+    for (int y = 0; y < s->rows; y++)
+        for (int x = 0, some; x < s->pixels; x += some) {
+            some = min(s->pixels - x, MOST);
+            if (counted > MOST - some) {
+                join_copies(own, count);
+                counted = 0;
+            }
+            count_pixels(own, s->first + (size_t)y * s->pitch + (size_t)x * HONE_C, some, RANGE);
+            counted += some;
+        }
+    join_copies(own, count);
 }
 
 /* The sum of all work-items' counters, and of these. */
@@ -218,9 +253,7 @@ __kernel void histogram_shares(__global const PIXEL *in, int in_offset, int in_p
     const int part = get_global_id(0), parts = get_global_size(0), count = COUNTERS(bins) * HONE_C;
     __global uint *mine = own + (size_t)part * stride, *ticket = own + (size_t)parts * stride;
     const struct share share = share_of(in + in_offset, in_pitch, width, height, part, parts);
-    for (int y = 0; y < share.rows; y++)
-        count_pixels(mine, share.first + (size_t)y * share.pitch, share.pixels, RANGE);
-    join_copies(mine, count);
+    count_share(mine, &share, count, RANGE);
     if (atomic_inc(ticket) + 1 < (uint)parts)
         return;
     atomic_xchg(ticket, 0u);

@@ -162,10 +162,11 @@ static void table(const struct filter_case *c, int index, void *to, size_t bytes
 #define AREA "max(COPIES*C*(TYPE == 0 ? 256 : slots + 1), slots*C + 1)*4"
 #define GRID "min(CU*GROUPS, ceildiv(IW*IH*C*BITS/8, WG_X*16))*WG_X"
 
-/* Of `shares`: how many, counters for one copy and of a work-item; these in whole cache lines. */
+/* Of `shares`: how many, counters for one copy and of a work-item; these in whole cache lines. Copies of bytes'
+ * counters have 16 bits, and are beside the sums. */
 #define PARTS_ALL    "min(CU*PARTS, ceildiv(IW*IH*C, 32768))"
 #define COUNTERS_ALL "(TYPE == 0 ? 256 : slots)*C"
-#define OWN          "roundup(COPIES*" COUNTERS_ALL ", 16)"
+#define OWN          "roundup((TYPE == 0 ? (COPIES + 3)/2 : COPIES)*" COUNTERS_ALL ", 16)"
 
 static const struct variant variants[] = {
     {VARIANT("global", NULL, 0, "buffer", "one element per work-item, one global atomic addition each"),
@@ -232,8 +233,6 @@ static const struct variant variants[] = {
 #define PTX_ONCE "PTX && slots*C <= 4096"
 
 static const struct seed seeds[] = {
-    /* Neighbours that are the same count in as many copies as an addition takes steps. */
-    {"WIDE && TYPE == 0 && C == 1 && bins <= 4096", "shares", "COPIES=8"},
     {"WIDE && slots*C <= 16384", "shares", ""},
     /* Without vectors in the source a compiler makes them of neighbouring work-items. */
     {"CPU && !WIDE && bins <= 4096", "private", "COPIES=4 ROWS=16 WG_X=8"},

@@ -15,13 +15,13 @@ import frame
 RNG = numpy.random.default_rng(11)
 
 
-def apply(chain, pixels, suffix):
+def apply(chain, pixels, suffix, *options):
     """The chain's result as the numbers in a file."""
     with tempfile.TemporaryDirectory() as folder:
         source = os.path.join(folder, "in.tiff" if pixels.dtype in (numpy.float32, numpy.int16) else "in.png")
         target = os.path.join(folder, "out" + suffix)
         cv2.imwrite(source, pixels)
-        result = subprocess.run([os.path.join(frame.build(), "hone"), "apply", chain, source, "-o", target, "-q"],
+        result = subprocess.run([os.path.join(frame.build(), "hone"), "apply", chain, source, "-o", target, "-q", *options],
                                 capture_output=True, text=True)
         assert result.returncode == 0, f"{chain}: {result.stderr}"
         if suffix == ".csv":
@@ -67,6 +67,15 @@ def test_bytes_against_opencv():
         edges, counts, _ = counted(f"histogram bins={bins}", pixels)
         same(counts, wanted, f"{bins} bins")
         assert (abs(edges - numpy.linspace(0, 256, bins + 1)) < 1e-12).all(), edges
+
+
+def test_bytes_that_are_mostly_the_same():
+    """More of them than a counter of 16 bits holds, however many such counters take turns."""
+    pixels = numpy.full((1000, 1300), 7, numpy.uint8)
+    pixels[::9, ::7] = 200
+    for config in ("COPIES=1 PARTS=1", "COPIES=4 PARTS=1", "COPIES=8 PARTS=1"):
+        counts = apply("histogram", pixels, ".csv", "--variant", "shares", "--config", config)[:, 2]
+        same(counts.astype(numpy.int64), numpy.bincount(pixels.ravel(), minlength=256), config)
 
 
 def test_ranges_of_bytes():
