@@ -13,6 +13,8 @@
 
 #define AT_ONCE 64
 
+#include "filters/vectors.clh"
+
 typedef uint word_at __attribute__((aligned(1)));
 typedef PIXEL pixels __attribute__((ext_vector_type(16)));
 typedef pixels pixels_at __attribute__((aligned(sizeof(PIXEL))));
@@ -92,11 +94,10 @@ __kernel void colormap_vectors(__global const PIXEL *in, int in_offset, int in_p
                                int height)
 {
     struct source source = SOURCE_OF(in);
-    int x = get_global_id(0) * LENGTH, y = get_global_id(1) * ROWS, end = min(y + ROWS, height);
-    int length = min(width - x, LENGTH);
-    out += out_offset + 3 * x;
-    if (length <= 0)
+    const struct part p = part_of(LENGTH, ROWS, width, height);
+    out += out_offset + 3 * p.x;
+    if (p.length <= 0)
         return;
-    for (; y < end; y++)
-        paint_row(&source, x, y, palette, out + y * out_pitch, length);
+    for (int y = p.y; y < p.end; y++)
+        paint_row(&source, p.x, y, palette, out + y * out_pitch, p.length);
 }

@@ -302,14 +302,13 @@ inline void gray_row(__global const PIXEL *in, __global RESULT *out, int count)
 __kernel void gray_vectors(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
                            int out_offset, int out_pitch, int width, int height)
 {
-    int x = get_global_id(0) * COLUMNS, y = get_global_id(1) * ROWS, end = min(y + ROWS, height);
-    int count = min(width - x, COLUMNS);
-    in += in_offset + x * HONE_C;
-    out += out_offset + x;
-    if (count == in_pitch / HONE_C && count == out_pitch && in_pitch % HONE_C == 0) { /* rows are one line */
-        count *= end - y;
-        end = y + 1;
+    struct part p = part_of(COLUMNS, ROWS, width, height);
+    in += in_offset + p.x * HONE_C;
+    out += out_offset + p.x;
+    if (p.length == in_pitch / HONE_C && p.length == out_pitch && in_pitch % HONE_C == 0) { /* one line */
+        p.length *= p.end - p.y;
+        p.end = p.end > p.y ? p.y + 1 : p.y;
     }
-    for (; y < end; y++)
-        gray_row(in + y * in_pitch, out + y * out_pitch, count);
+    for (int y = p.y; y < p.end; y++)
+        gray_row(in + y * in_pitch, out + y * out_pitch, p.length);
 }
