@@ -140,8 +140,9 @@ inline void update_vector(const struct block *b, ushort *columns, __global const
     *at += row_sums(b, enter, i) - (leaves ? row_sums(b, leave, i) : (sums)0);
 }
 
-/* columns += enter - leave; without `leave` nothing leaves. The row that will enter two rows later is fetched,
- * a cache line with each two vectors: the processor foresees too little of what nobody has read before. */
+/* columns += enter - leave; without `leave` nothing leaves. The row that will enter two rows later is
+ * fetched, a cache line with each two vectors: the processor foresees too little of what nobody has read
+ * before. */
 inline void update(const struct block *b, const struct beyond *beyond, ushort *columns,
                    __global const uchar *enter, __global const uchar *leave, bool leaves)
 {

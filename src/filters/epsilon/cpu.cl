@@ -435,7 +435,8 @@ inline void find_rows(struct window *w, const struct ends *e, const struct pictu
     }
 }
 
-/* What rows further down will see for the first time: of so many rows at once, the processor foresees none. */
+/* What rows further down will see for the first time: of so many rows at once, the processor foresees
+ * none. */
 inline void fetch_below(const struct picture *p, int at, int y)
 {
     __builtin_prefetch(p->in + (long)(y + RADIUS + 2) * p->pitch + at);

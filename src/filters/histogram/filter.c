@@ -162,8 +162,8 @@ static void table(const struct filter_case *c, int index, void *to, size_t bytes
 #define AREA "max(COPIES*C*(TYPE == 0 ? 256 : slots + 1), slots*C + 1)*4"
 #define GRID "min(CU*GROUPS, ceildiv(IW*IH*C*BITS/8, WG_X*16))*WG_X"
 
-/* Of `shares`: how many, counters for one copy and of a work-item; these in whole cache lines. Copies of bytes'
- * counters have 16 bits, and are beside the sums. */
+/* Of `shares`: how many, counters for one copy and of a work-item; these in whole cache lines. Copies of
+ * bytes' counters have 16 bits, and are beside the sums. */
 #define PARTS_ALL    "min(CU*PARTS, ceildiv(IW*IH*C, 32768))"
 #define COUNTERS_ALL "(TYPE == 0 ? 256 : slots)*C"
 #define OWN          "roundup((TYPE == 0 ? (COPIES + 3)/2 : COPIES)*" COUNTERS_ALL ", 16)"

@@ -185,15 +185,15 @@ inline void turn(__global const uchar *from, long in_pitch, bytes columns[N])
         columns[i] = ROOM_LOG % 2 ? b[i] : a[i];
 }
 
-/* Whether more rows than a step's find room in the first cache beside each other: not where they lie multiples
- * of 512 bytes apart, or nearly so. Shorter rows the processor foresees. */
+/* Whether more rows than a step's find room in the first cache beside each other: not where they lie
+ * multiples of 512 bytes apart, or nearly so. Shorter rows the processor foresees. */
 inline bool has_room(long pitch)
 {
     return pitch >= 1024 && (pitch + 16) % 512 > 32;
 }
 
-/* What later steps read is too far apart for the processor to foresee: those below, or in a low piece two cache
- * lines along. Of the steps that share a line, each fetches a fourth of the rows. */
+/* What later steps read is too far apart for the processor to foresee: those below, or in a low piece two
+ * cache lines along. Of the steps that share a line, each fetches a fourth of the rows. */
 inline void fetch_lines(__global const uchar *from, long pitch)
 {
     const long ahead = ROWS > DEEP * DOWN ? DEEP * DOWN * pitch : 128;
@@ -238,8 +238,8 @@ inline void move_pixels(const struct picture *p, int x0, int x1, int y0, int y1)
                     p->in[y * p->in_pitch + x * HONE_C + channel];
 }
 
-/* At least N x DEEP * DOWN pixels. Whether lines are fetched is known inside of each loop: a choice there makes
- * steps slower that fetch none. */
+/* At least N x DEEP * DOWN pixels. Whether lines are fetched is known inside of each loop: a choice there
+ * makes steps slower that fetch none. */
 inline void move_blocks(const struct picture *p, int x0, int x1, int y0, int y1, bool fetch)
 {
     const long in_pitch = p->in_pitch * (long)sizeof(PIXEL), out_pitch = p->out_pitch * (long)sizeof(PIXEL);
