@@ -313,6 +313,7 @@ struct colors {
 
 struct lines {
     __global const PIXEL *above2, *above, *here, *below, *below2;
+    __global const PIXEL *ahead; /* a row that later ones see */
 };
 
 inline struct sites sites_at(struct lines r, int i)
@@ -428,13 +429,24 @@ inline void store_colors(__global ushort *out, struct colors c)
 }
 #endif
 
+/* The cache lines of a vector's colours: without its line there, a store waits for memory. */
+inline void fetch_colors(__global const RESULT *out)
+{
+    __builtin_prefetch(out, 1);
+    __builtin_prefetch((__global const uchar *)out + 48, 1);
+}
+
 /* Columns from `x` on, as long as whole vectors see the image alone, the last vector over pixels that are
- * made already; the column where that ends. */
-inline int make_vectors(struct lines r, __global RESULT *out, int x, int width, int down)
+ * made already; the column where that ends. What a later row reads, and where the next one is stored, `pitch`
+ * elements on, is fetched: the processor foresees too little of so many rows at once. */
+inline int make_vectors(struct lines r, __global RESULT *out, int pitch, int x, int width, int down)
 {
     int last = (width - 2 - LANES) & ~1;
-    for (; x <= last; x = x == last ? last + LANES : min(x + LANES, last))
+    for (; x <= last; x = x == last ? last + LANES : min(x + LANES, last)) {
+        __builtin_prefetch(r.ahead + x);
+        fetch_colors(out + pitch + 3 * x);
         store_colors(out + 3 * x, colors_of(sites_at(r, x), down));
+    }
     return x;
 }
 
@@ -446,16 +458,16 @@ inline __global const PIXEL *line(__global const PIXEL *in, int pitch, int y, in
 /* Rows beyond the edge that are not read from the image are left to make_pixel. */
 #define ROWS_FOLD (HONE_BORDER != BORDER_CONSTANT && HONE_BORDER != BORDER_ZERO_OUTSIDE)
 
-inline void make_row(__global const PIXEL *in, int pitch, __global RESULT *out, int y, int width, int height,
-                     int border)
+inline void make_row(__global const PIXEL *in, int pitch, __global RESULT *out, int out_pitch, int y,
+                     int width, int height, int border)
 {
     bool inside = y >= REACH && y + REACH < height;
     for (int x = 0; x < width; x++) {
         if (x == 2 && (inside || ROWS_FOLD)) {
             struct lines r = {line(in, pitch, y - 2, height), line(in, pitch, y - 1, height),
-                              line(in, pitch, y, height), line(in, pitch, y + 1, height),
-                              line(in, pitch, y + 2, height)};
-            x = make_vectors(r, out, x, width, (y ^ RED_Y) & 1);
+                              line(in, pitch, y, height),     line(in, pitch, y + 1, height),
+                              line(in, pitch, y + 2, height), in + (y + 3L) * pitch};
+            x = make_vectors(r, out, out_pitch, x, width, (y ^ RED_Y) & 1);
         }
         if (x < width)
             make_pixel(in, pitch, out + 3 * x, x, y, width, height, border);
@@ -467,6 +479,7 @@ __kernel void demosaic_vectors(__global const PIXEL *in, int in_offset, int in_p
 {
     int y = get_global_id(0) * ROWS, end = min(y + ROWS, height);
     for (; y < end; y++)
-        make_row(in + in_offset, in_pitch, out + out_offset + y * out_pitch, y, width, height, border);
+        make_row(in + in_offset, in_pitch, out + out_offset + y * out_pitch, out_pitch, y, width, height,
+                 border);
 }
 #endif
