@@ -423,6 +423,14 @@ static void examine_platform(cl_platform_id platform, struct platform_info *info
     }
 }
 
+hone_status platform_count_devices(size_t *count, hone_error *error)
+{
+    struct found_device *found = NULL;
+    TRY(platform_find_devices(&found, count, error));
+    free(found);
+    return HONE_OK;
+}
+
 hone_status platform_list(struct platform_info **list, size_t *count, hone_error *error)
 {
     cl_platform_id platforms[MAX_PLATFORMS];

@@ -17,6 +17,9 @@ struct platform_info {
 /* *list is freed with free(). No platform at all is HONE_OK with *count 0. */
 hone_status platform_list(struct platform_info **list, size_t *count, hone_error *error);
 
+/* How many hone_device_list numbers, asking none of them anything. */
+hone_status platform_count_devices(size_t *count, hone_error *error);
+
 /* ---- What a device tells of itself beyond hone_device_info: for reports, not for decisions ---- */
 
 /* A 2D image format: "RGBA", "UNORM_INT8", and what kernels may do with it. */

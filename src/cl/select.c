@@ -33,14 +33,20 @@ static double score(const hone_device_info *info)
     return kinds[info->kind] + info->compute_units * device_clock_mhz(info);
 }
 
+static bool is_number(const char *spec, unsigned long *number)
+{
+    char *end = NULL;
+    *number = strtoul(spec, &end, 10);
+    return isdigit((unsigned char)spec[0]) && *end == '\0';
+}
+
 static bool matches(const struct candidate *candidate, const char *spec)
 {
     const hone_device_info *info = &candidate->info;
     if (strcmp(spec, "auto") == 0)
         return true;
-    char *end = NULL;
-    unsigned long number = strtoul(spec, &end, 10);
-    if (isdigit((unsigned char)spec[0]) && *end == '\0')
+    unsigned long number = 0;
+    if (is_number(spec, &number))
         return number == candidate->index;
     if (!strcasecmp(spec, "cpu") || !strcasecmp(spec, "gpu") || !strcasecmp(spec, "accelerator"))
         return strcasecmp(spec, hone_device_kind_name(info->kind)) == 0;
@@ -147,13 +153,18 @@ static hone_status try_specs(hone_device **out, const struct candidate *all, siz
                : error_usage(error, "an empty device spec; use a number, cpu, gpu or part of a name");
 }
 
-/* Fills `all`, which has room for `count`, with those that describe themselves; `why` is the error of the
- * first that does not. */
-static size_t describe_all(struct candidate *all, const struct found_device *found, size_t count,
-                           hone_error *why)
+/* Those that were found, from `first` to before `end`. */
+struct range {
+    size_t first, end;
+};
+
+/* Fills `all`, which has room for them, with those that describe themselves; `why` is the error of the first
+ * that does not. */
+static size_t describe(struct candidate *all, const struct found_device *found, struct range range,
+                       hone_error *why)
 {
     size_t described = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = range.first; i < range.end; i++) {
         char *extensions = NULL;
         hone_error error;
         struct candidate *candidate = &all[described];
@@ -171,6 +182,14 @@ static size_t describe_all(struct candidate *all, const struct found_device *fou
     return described;
 }
 
+/* Who is named by its number does not depend on the others, which may hang. */
+static struct range range_of(const char *spec, size_t count)
+{
+    unsigned long number = 0;
+    return is_number(spec, &number) && number < count ? (struct range){number, number + 1}
+                                                      : (struct range){0, count};
+}
+
 /* A device that does not describe itself may be the one that is missed. */
 static hone_status blame_undescribed(bool is_only, const hone_error *why, hone_error *error)
 {
@@ -183,7 +202,8 @@ static hone_status blame_undescribed(bool is_only, const hone_error *why, hone_e
 
 hone_status select_device(hone_device **out, const hone_device_request *request, hone_error *error)
 {
-    const char *spec = request->spec ? request->spec : getenv("HONE_DEVICE");
+    const char *given = request->spec ? request->spec : getenv("HONE_DEVICE"),
+               *spec = given && *given ? given : "auto";
     struct found_device *found = NULL;
     size_t count = 0;
     hone_error why = {.status = HONE_OK};
@@ -191,8 +211,8 @@ hone_status select_device(hone_device **out, const hone_device_request *request,
     if (status)
         return status;
     struct candidate *all = mem_new(count, sizeof *all);
-    const size_t described = all ? describe_all(all, found, count, &why) : 0;
-    status = all ? try_specs(out, all, described, spec && *spec ? spec : "auto", request, error)
+    const size_t described = all ? describe(all, found, range_of(spec, count), &why) : 0;
+    status = all ? try_specs(out, all, described, spec, request, error)
                  : error_memory(error, "the list of devices");
     if (status == HONE_ERROR_NO_DEVICE && why.status)
         status = blame_undescribed(described == 0, &why, error);

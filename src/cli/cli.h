@@ -167,6 +167,9 @@ hone_device_request cli_device_request(const struct common_options *common);
 hone_status cli_open_device(hone_device **out, const struct common_options *common, const char *spec,
                             hone_error *error);
 
+/* What people call it: the board, where the driver knows that. */
+const char *cli_device_name(const hone_device *device);
+
 /* hone --version [--json]; argv[0] is "--version". Returns the exit status. */
 int cli_version(int argc, char **argv);
 

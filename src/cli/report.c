@@ -225,6 +225,12 @@ static hone_status parse_hint(const char *word, hone_performance *hint, hone_err
     return error_usage(error, "--perf-hint is high, normal or low, not '%s'", word);
 }
 
+const char *cli_device_name(const hone_device *device)
+{
+    const hone_device_info *info = hone_device_get_info(device);
+    return info->board[0] ? info->board : info->name;
+}
+
 hone_status cli_open_device(hone_device **out, const struct common_options *common, const char *spec,
                             hone_error *error)
 {
@@ -240,8 +246,8 @@ hone_status cli_open_device(hone_device **out, const struct common_options *comm
         return status;
     }
     const hone_device_info *info = hone_device_get_info(*out);
-    cli_note(common, "device %u: %s (%s, driver %s)", info->index, info->board[0] ? info->board : info->name,
-             info->platform, info->driver_version);
+    cli_note(common, "device %u: %s (%s, driver %s)", info->index, cli_device_name(*out), info->platform,
+             info->driver_version);
     return HONE_OK;
 }
 

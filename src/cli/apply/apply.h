@@ -404,7 +404,6 @@ double share_bound(const struct shared_device *shared, double pixels);
 /* The same for writing a result, which cannot be interrupted without ending the process: never less than
  * where no --timeout was given. */
 double share_write_bound(const struct shared_device *shared, double pixels);
-const char *share_device_name(const hone_device *device);
 /* Of the pixels of all images. */
 void share_limit(const struct shared_device *shared, struct memory_limit *limit);
 

@@ -56,7 +56,7 @@ static void *open_early(void *user)
     const char *spec = apply_device_spec(common);
     const bool names_one = spec && strcmp(spec, "all") != 0 && !strchr(spec, ',');
     char number[16];
-    if (names_one || (only_device(number) && !spec))
+    if (names_one || (!spec && only_device(number)))
         cli_open_device(&shared->early.device, common, names_one ? spec : number, NULL);
     return NULL;
 }

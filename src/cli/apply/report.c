@@ -231,7 +231,7 @@ static json_t *success_json(const struct engine *engine, const struct apply_resu
                   hone_type_name(result->out.type), "channels", (int)(result->out.channels * result->parts));
     json_t *how = json_pack(
         "{s:o, s:o, s:i, s:o, s:o, s:b, s:i, s:o, s:o, s:o, s:b, s:o, s:I, s:I}", "chain",
-        json_text(engine->chain_text), "device", json_text(share_device_name(result->device)), "device_index",
+        json_text(engine->chain_text), "device", json_text(cli_device_name(result->device)), "device_index",
         (int)info->index, "driver", json_text(info->driver_version), "steps", steps_json(result),
         "alpha_weighed", (int)result->alpha_weighed, "pages", (int)result->pages, "kernel_ms",
         clock ? json_real(result->device_seconds * 1e3) : json_null(), "wall_ms",
@@ -275,7 +275,7 @@ static void print_line(const struct apply_result *result, size_t count)
              hone_type_name(result->out.type));
     apply_name_steps(result, &line);
     if (count == 1)
-        text_add(&line, " on %s", share_device_name(result->device));
+        text_add(&line, " on %s", cli_device_name(result->device));
     text_add(&line, ", %.3g ms%s, %.0f MP/s", seconds_of(result) * 1e3,
              result->device_seconds > 0 ? "" : " (wall clock)", megapixels_per_second(result));
     if (line.data)
@@ -302,7 +302,7 @@ void apply_note_devices(const struct engine *engine, const struct apply_result *
         cli_note(&engine->options->common, "  %llu %s by device %u (%s)",
                  (unsigned long long)result->by_device[i], what,
                  hone_device_get_info(engine->shared->devices[i])->index,
-                 share_device_name(engine->shared->devices[i]));
+                 cli_device_name(engine->shared->devices[i]));
 }
 
 void apply_note_traffic(const struct common_options *common, const struct apply_result *result)
@@ -330,7 +330,7 @@ static void explain(const struct engine *engine, const struct apply_result *resu
         apply_note_devices(engine, result, "tiles");
     else if (engine->shared->count > 1)
         cli_note(common, "  on device %u (%s)", hone_device_get_info(result->device)->index,
-                 share_device_name(result->device));
+                 cli_device_name(result->device));
     for (size_t i = 0; i < result->step_count; i++)
         explain_step(common, &result->steps[i]);
     if (result->alpha_weighed)

@@ -6,8 +6,10 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "cl/device.h"
+#include "cl/platforms.h"
 #include "cl/selftest.h"
 #include "cli/guard.h"
+#include "cli/pick/opening.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,12 +36,6 @@ double share_write_bound(const struct shared_device *shared, double pixels)
     return given == 0 || given > usual ? given : usual;
 }
 
-const char *share_device_name(const hone_device *device)
-{
-    const hone_device_info *info = hone_device_get_info(device);
-    return info->board[0] ? info->board : info->name;
-}
-
 /* ---- What the pool says ---- */
 
 /* From the guard's thread. Without another device the process ends. */
@@ -61,7 +57,7 @@ static void waits(void *user, unsigned index, enum pool_wait what, double pixels
     if (pixels > 0)
         guard_watch_or(&watch->guard, share_bound(shared, pixels), &late, "%s '%s' on %s",
                        what == POOL_RUNS ? "running" : "preparing", shared->chain_text,
-                       share_device_name(shared->devices[index]));
+                       cli_device_name(shared->devices[index]));
 }
 
 static void left(void *user, unsigned index, const char *why)
@@ -70,7 +66,7 @@ static void left(void *user, unsigned index, const char *why)
     const hone_device_info *info = hone_device_get_info(shared->devices[index]);
     cli_warn(&shared->options->common,
              "device %u (%s) is left out from here on, and its work is done by others: %s", info->index,
-             share_device_name(shared->devices[index]), why);
+             cli_device_name(shared->devices[index]), why);
 }
 
 /* ---- Opening ---- */
@@ -82,54 +78,77 @@ static bool is_list(const char *spec)
            !strstr(spec, ",,") && spec[strlen(spec) - 1] != ',';
 }
 
-static hone_status add_device(struct shared_device *shared, const struct engine *engine, const char *spec,
-                              hone_error *error)
+static hone_status none_left(hone_error *error)
 {
-    struct guard_watch watch;
-    hone_device *device = NULL;
+    return opening_hangs(NULL) ? error_set(error, HONE_ERROR_DEVICE, "no device is left that answers")
+                               : error_set(error, HONE_ERROR_NO_DEVICE, "no device; `hone doctor` says why");
+}
+
+static bool is_open(const struct shared_device *shared, const char *spec)
+{
     for (size_t i = 0; i < shared->count; i++)
         if ((unsigned long)hone_device_get_info(shared->devices[i])->index == strtoul(spec, NULL, 10))
-            return HONE_OK;
+            return true;
+    return false;
+}
+
+/* One of several. Whatever hangs is left out, and with it what may do so. */
+static hone_status add_device(struct shared_device *shared, const struct engine *engine,
+                              struct opening_request *request, bool *passes, hone_error *error)
+{
     if (shared->count == POOL_DEVICES)
         return error_usage(error, "--device takes at most %d devices", (int)POOL_DEVICES);
-    guard_watch(&watch, share_bound(shared, 0), "opening the device %s", spec);
-    hone_status status = cli_open_device(&device, &engine->options->common, spec, error);
-    guard_unwatch(&watch);
-    if (!status)
-        shared->devices[shared->count++] = device;
-    return status;
+    request->common = &engine->options->common;
+    request->clock = shared->options->trace;
+    request->seconds = share_bound(shared, 0);
+    request->is_only = request->is_only && shared->count == 0;
+    TRY(opening_run(&shared->devices[shared->count], passes, request, error));
+    shared->count++;
+    return HONE_OK;
+}
+
+static void warn_left_out(const struct engine *engine, const char *spec, const hone_error *error)
+{
+    cli_warn(&engine->options->common, "device %s is left out: %s", spec, error->message);
+}
+
+/* `number` of a list; `rest` is what follows it. One that does not open is an error, but for one that
+ * hangs. */
+static hone_status add_named(struct shared_device *shared, const struct engine *engine, const char *number,
+                             const char *rest, hone_error *error)
+{
+    struct opening_request request = {.spec = number, .is_only = !*rest};
+    if (is_open(shared, number) || opening_hangs(number))
+        return HONE_OK;
+    const hone_status status = add_device(shared, engine, &request, NULL, error);
+    if (!status || !opening_hangs(number))
+        return status;
+    warn_left_out(engine, number, error);
+    return HONE_OK;
 }
 
 static hone_status open_list(struct shared_device *shared, const struct engine *engine, const char *spec,
                              hone_error *error)
 {
     hone_status status = HONE_OK;
-    for (const char *at = spec; *at && !status; at += strcspn(at, ","), at += *at == ',') {
-        char *number = mem_copy_text_n(at, strcspn(at, ","));
+    for (const char *at = spec; *at && !status; at += *at == ',') {
+        const size_t length = strcspn(at, ",");
+        char *number = mem_copy_text_n(at, length);
+        at += length;
         status =
-            number ? add_device(shared, engine, number, error) : error_memory(error, "a list of devices");
+            number ? add_named(shared, engine, number, at, error) : error_memory(error, "a list of devices");
         free(number);
     }
-    return status;
-}
-
-static bool passes(struct shared_device *shared, size_t i)
-{
-    struct guard_watch watch;
-    guard_watch(&watch, share_bound(shared, 0), "testing the device %s",
-                share_device_name(shared->devices[i]));
-    const bool passed = selftest_passes(shared->devices[i]);
-    guard_unwatch(&watch);
-    return passed;
+    return status || shared->count > 0 ? status : none_left(error);
 }
 
 /* Whose results cannot be trusted, while there is another. */
-static void leave_out_failing(struct shared_device *shared, const struct engine *engine)
+static void leave_out_failing(struct shared_device *shared, const struct engine *engine,
+                              const bool passed[POOL_DEVICES])
 {
-    bool passed[POOL_DEVICES];
     size_t fit = 0, kept = 0;
     for (size_t i = 0; i < shared->count; i++)
-        fit += passed[i] = passes(shared, i);
+        fit += passed[i];
     for (size_t i = 0; i < shared->count && fit > 0; i++) {
         hone_device *device = shared->devices[i];
         shared->devices[i] = NULL;
@@ -139,33 +158,41 @@ static void leave_out_failing(struct shared_device *shared, const struct engine 
         }
         cli_warn(&engine->options->common,
                  "device %u (%s) is left out: it failed its self-test (`hone doctor`)",
-                 hone_device_get_info(device)->index, share_device_name(device));
+                 hone_device_get_info(device)->index, cli_device_name(device));
         hone_device_close(&device);
     }
     shared->count = fit > 0 ? kept : shared->count;
 }
 
+static hone_status count_devices(const struct shared_device *shared, size_t *count, hone_error *error)
+{
+    struct guard_watch watch;
+    guard_watch(&watch, share_bound(shared, 0), "listing the devices");
+    const hone_status status = platform_count_devices(count, error);
+    guard_unwatch(&watch);
+    return status;
+}
+
 /* One that cannot be opened is left out while there is another. */
 static hone_status open_every(struct shared_device *shared, const struct engine *engine, hone_error *error)
 {
-    struct guard_watch watch;
-    hone_device_info *devices = NULL;
+    bool passed[POOL_DEVICES];
     size_t count = 0;
-    guard_watch(&watch, share_bound(shared, 0), "listing the devices");
-    hone_status status = hone_device_list(&devices, &count, error), last = HONE_OK;
-    guard_unwatch(&watch);
+    hone_status status = count_devices(shared, &count, error), last = HONE_OK;
     for (size_t i = 0; i < count && !status; i++) {
-        char number[16];
-        snprintf(number, sizeof number, "%u", devices[i].index);
-        const hone_status one = add_device(shared, engine, number, error);
+        char number[24];
+        snprintf(number, sizeof number, "%zu", i);
+        struct opening_request request = {.spec = number, .tests = true, .is_only = i + 1 == count};
+        if (opening_hangs(number))
+            continue;
+        const hone_status one = add_device(shared, engine, &request, &passed[shared->count], error);
         if (one && one != HONE_ERROR_MEMORY)
-            cli_warn(&engine->options->common, "device %s is left out: %s", number, error->message);
+            warn_left_out(engine, number, error);
         last = one ? one : last;
     }
-    hone_device_list_free(&devices);
-    leave_out_failing(shared, engine);
+    leave_out_failing(shared, engine, passed);
     if (!status && shared->count == 0)
-        status = last ? last : error_set(error, HONE_ERROR_NO_DEVICE, "no device; `hone doctor` says why");
+        status = last ? last : none_left(error);
     return status;
 }
 
@@ -234,7 +261,7 @@ static void find_clocks(const struct shared_device *shared)
             cli_warn(&shared->options->common,
                      "%s has no clock that works: times of the trace are the host's, and each command is "
                      "waited for",
-                     share_device_name(shared->devices[i]));
+                     cli_device_name(shared->devices[i]));
             device_use_host_clock(shared->devices[i]);
         }
 }
@@ -296,7 +323,7 @@ bool share_close(struct shared_device *shared)
     await_early(shared);
     guard_watch_or(&watch, closing_bound(shared), &late, "closing the device");
     const bool in_vain = shared->early.begun && !shared->pool,
-               answers = pool_destroy(&shared->pool) && !in_vain;
+               answers = pool_destroy(&shared->pool) && !in_vain && !opening_hangs(NULL);
     device_leave_contexts();
     for (size_t i = 0; i < shared->count && answers; i++)
         hone_device_close(&shared->devices[i]);

@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import random
+import shutil
 import threading
 
 import frame
@@ -174,13 +175,50 @@ def test_a_device_that_hangs_when_all_is_done_costs_no_result():
             frame.check("closing the device took longer than 4 s" in said, said)
 
 
-def test_a_device_that_hangs_before_all_is_told():
+# The first of each is asked of a device while it is opened; then while it is tested.
+OPENS = ("clGetDeviceInfo", "clCreateContext", "clCreateCommandQueue")
+TESTS = ("clBuildProgram", LAUNCH)
+
+
+def check_left_out(said, device, why):
+    frame.check(said.count("is left out: ") == 1 and f"device {device} is left out: {why} took longer than 4 s" in said, said)
+
+
+def test_a_device_that_hangs_while_it_is_opened_is_left_out():
+    """Whatever the work is, and whether all are asked for or it is named beside others."""
+    for place in (lambda: Desk(2), Film, Scan):
+        with place() as desk:
+            right = desk.through("one", "--device", "1")[-1]
+            desk.through("warm", "--device", "all")
+            for device in "01":
+                for number, call in enumerate(OPENS):
+                    said, _, results = desk.through("out", "--device", ("all", "0,1")[number % 2], "--timeout", "4", **desk.layer(
+                        "hung", LAYER_ONLY=call, LAYER_DEVICE=device, LAYER_FAIL="1", LAYER_SLEEP="1000"))
+                    frame.check(results == right, f"{call} of device {device}: other results")
+                    check_left_out(said, device, "opening it")
+
+
+def test_a_device_that_hangs_in_its_self_test_is_left_out():
+    """Where its verdict is not known yet."""
+    with Desk(2) as desk:
+        _, _, right = desk.through("one", "--device", "1")
+        for call in TESTS:
+            shutil.rmtree(desk.cache())
+            said, reports, results = desk.through("out", "--device", "all", "--timeout", "4", HONE_PRECOMPILED="", **desk.layer(
+                "hung", LAYER_ONLY=call, LAYER_DEVICE="0", LAYER_FAIL="1", LAYER_SLEEP="1000"))
+            check_left_out(said, 0, "its self-test")
+            frame.check(results == right and devices(reports) == {1}, f"{reports}")
+
+
+def test_a_device_alone_that_hangs_while_it_is_opened_ends_the_process():
+    """So does the last one, when all others do not open."""
     with Desk(2) as desk:
         desk.through("warm", "--device", "all")
-        done = desk.run("apply", "box", desk.path("in"), "-o", desk.path("out") + "/", "--device", "all", "--timeout", "4", status=5,
-                        **TWO, **desk.layer("hung", LAYER_ONLY="clGetDeviceInfo", LAYER_DEVICE="1", LAYER_FAIL="1", LAYER_SLEEP="1000"))
-        frame.check("listing the devices: no answer within 4 s" in done.stderr, done.stderr)
-        frame.check(not os.path.exists(desk.path("out")) or not os.listdir(desk.path("out")), "a result")
+        for device, how in (("1", {"LAYER_DEVICE": "1", "LAYER_SLEEP": "1000"}), ("all", {"LAYER_SLEEP": "1000"})):
+            done = desk.run("apply", "box", desk.path("in"), "-o", desk.path("out") + "/", "--device", device, "--timeout", "4",
+                            status=5, **TWO, **desk.layer("hung", LAYER_ONLY="clCreateContext", LAYER_FAIL="1", LAYER_STICKY="1", **how))
+            frame.check("opening the device" in done.stderr and "no answer within 4 s" in done.stderr, done.stderr)
+            frame.check(not os.path.exists(desk.path("out")) or not os.listdir(desk.path("out")), "a result")
 
 
 def test_a_build_waits_for_other_processes_without_a_bound():
