@@ -27,8 +27,12 @@ static bool convert_cmyk(struct media_input *input, VipsImage **image)
     VipsImage *made = NULL;
     const int depth = (*image)->BandFmt == VIPS_FORMAT_UCHAR ? 8 : 16;
     const bool own = vips_image_get_typeof(*image, VIPS_META_ICC_NAME) != 0;
-    media_note(input, MEDIA_DETAIL, "CMYK is converted to sRGB by %s",
-               own ? "its own profile" : "a common CMYK profile");
+    if (own)
+        media_note(input, MEDIA_DETAIL, "CMYK is converted to sRGB by its own profile");
+    else
+        media_note(input, MEDIA_ONCE,
+                   "CMYK without a profile is converted to sRGB by a common one, so its colours may be other "
+                   "than those that were meant");
     return replace(image, &made,
                    vips_icc_transform(*image, &made, "srgb", "embedded", TRUE, "input_profile", "cmyk",
                                       "depth", depth, NULL));

@@ -666,6 +666,18 @@ def test_lab_of_sixteen_bits_keeps_them():
         frame.check(pixels.dtype == np.uint16 and off < 1 and len(np.unique(pixels)) > 2000, f"{pixels.dtype}: off by {off} levels of 8 bits")
 
 
+def test_cmyk_without_a_profile_is_told():
+    """Once in a run: nobody knows which inks were meant. White paper is white all the same, and ink is dark."""
+    with Here() as place:
+        os.mkdir(place.path("in"))
+        for name in ("a.tif", "b.tif"):
+            tifffile.imwrite(place.path("in", name), np.repeat(np.uint8([[[0] * 4, [255] * 4]]), 8, 0), photometric="separated")
+        said = place.run("apply", "box size=1", place.path("in"), "-o", place.path("out") + "/", "--format", "png").stderr
+        frame.check(said.count("CMYK without a profile is converted to sRGB by a common one") == 1, said)
+        white, dark = cv2.imread(place.path("out", "a.png"))[0].astype(int)
+        frame.check(white.min() >= 250 and dark.max() <= 80, f"{white} {dark}")
+
+
 def test_samples_that_cannot_be_read_are_named():
     with Here() as place:
         write_tiff(place.path("in.tif"), [random(1, "i8")])
