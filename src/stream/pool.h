@@ -101,8 +101,8 @@ struct pool_job {
     struct pool_shape *shape;
     const void
         *in; /* tight rows at a multiple of POOL_ALIGN, in memory of whole such pieces; but see pool_ring */
-    /* The same. A device that was given up may write to it for ever, and the job gets another, from
-     * aligned_alloc. */
+    /* The same. A device that was given up, or cannot be waited for, may write to it for ever, and the job
+     * gets another, from aligned_alloc. */
     void *out;
     size_t in_pitch, out_pitch; /* bytes between rows, for shapes with a ring */
     size_t out_bytes; /* that the caller counts on there; 0: those of the result. Another one has as many */
@@ -114,9 +114,9 @@ struct pool_job {
 
     hone_status status;
     hone_error error;
-    bool in_is_lost; /* a device that was given up may still read `in`: it is never to be freed or changed */
-    unsigned device; /* that did it: its place in the list */
-    uint64_t begun, ended;          /* clock_ns: submitted; done, unless it failed */
+    bool in_is_lost;       /* such a device may still read `in`: it is never to be freed or changed */
+    unsigned device;       /* that did it: its place in the list */
+    uint64_t begun, ended; /* clock_ns: submitted; done, unless it failed */
     double seconds, device_seconds; /* as in hone_stream_result */
     hone_copy_counts copies;
     hone_copies staged;

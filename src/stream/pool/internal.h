@@ -44,6 +44,7 @@ struct attempt {
     struct attempt *next;
     uint64_t started, ended;
     bool pushed, returned; /* both: it is over */
+    bool is_using;         /* it failed, and nobody knows whether the device is done with its memory */
     hone_stream_result result;
     hone_error error;
     hone_step_info *steps;
@@ -119,6 +120,8 @@ bool member_is_last(const struct member *member);
 /* The job is done, well or not; or goes back to the head of those that wait. */
 void pool_finish_job(struct pool_job *job, hone_status status, const hone_error *error);
 void pool_hand_back(struct pool *pool, struct pool_job *job);
+/* Gives a job other memory, for a device may use that of its frame for ever. */
+hone_status pool_replace_memory(struct pool_job *job, const struct pool_shape *shape, hone_error *error);
 /* A device leaves. What the others refused they try again: nobody else is left to do it, perhaps. */
 void member_leave(struct member *member, enum member_state state, const char *why);
 /* Tells the pool's owner that something of a shape is waited for; NULL: nothing any more. */

@@ -130,8 +130,7 @@ void member_tell(struct member *member, enum pool_wait what, const struct pool_s
 
 /* ---- Giving a device up ---- */
 
-/* It may use the memory of its frame for ever. */
-static hone_status replace_memory(struct pool_job *job, const struct pool_shape *shape, hone_error *error)
+hone_status pool_replace_memory(struct pool_job *job, const struct pool_shape *shape, hone_error *error)
 {
     if (!job->in)
         return HONE_OK;
@@ -150,7 +149,7 @@ static void take_away(struct pool *pool, struct attempt *attempt)
     attempt->job = NULL;
     if (!job)
         return;
-    hone_status status = attempt->lane ? replace_memory(job, attempt->shape, &error) : HONE_OK;
+    hone_status status = attempt->lane ? pool_replace_memory(job, attempt->shape, &error) : HONE_OK;
     if (status)
         pool_finish_job(job, status, &error);
     else

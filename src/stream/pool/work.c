@@ -59,13 +59,16 @@ static void settle(struct attempt *attempt, hone_status status, const hone_error
     struct member *member = attempt->member;
     struct pool_job *job = attempt->job;
     const bool lacks = status == HONE_ERROR_MEMORY || status == HONE_ERROR_UNSUPPORTED;
+    hone_error lost;
     attempt->job = NULL;
     if (status == HONE_ERROR_DEVICE && member->state == MEMBER_WORKS && !member_is_last(member))
         member_leave(member, MEMBER_FAILED, error->message);
     const bool refuses = lacks && pool_another_takes(member, job->shape);
     if (refuses)
         job->shape->refused |= (uint64_t)1 << member->index;
-    if (status && (refuses || member->state != MEMBER_WORKS))
+    if (attempt->is_using && pool_replace_memory(job, attempt->shape, &lost))
+        pool_finish_job(job, lost.status, &lost);
+    else if (status && (refuses || member->state != MEMBER_WORKS))
         pool_hand_back(member->pool, job);
     else
         pool_finish_job(job, status, error);
@@ -118,12 +121,20 @@ void pool_command(void *user, const hone_command *command)
         attempt->commands[attempt->command_count++] = *command;
 }
 
+/* Where a wait fails, what was enqueued may still run. Without the lock. */
+static bool may_run(const struct member *member)
+{
+    return hone_device_finish(member->device, NULL) && hone_device_finish(member->device, NULL);
+}
+
 void pool_returned(void *user, const hone_stream_result *result)
 {
     struct member *member = user;
     struct pool *pool = member->pool;
     struct attempt *attempt = result->user;
+    const bool is_using = result->status && may_run(member);
     pthread_mutex_lock(&pool->lock);
+    attempt->is_using = is_using;
     attempt->returned = true;
     attempt->ended = clock_ns();
     attempt->result = *result;
@@ -210,7 +221,9 @@ static hone_status fly(struct attempt *attempt, hone_error *error)
     enlist(member, attempt);
     pthread_mutex_unlock(&member->pool->lock);
     hone_status status = push(attempt, &frame, &job, error);
+    const bool is_using = status && may_run(member);
     pthread_mutex_lock(&member->pool->lock);
+    attempt->is_using |= is_using;
     if (status && member->state != MEMBER_HANGS) {
         attempt->lane->stale |= status != HONE_ERROR_USAGE;
         delist(member, attempt);

@@ -121,6 +121,7 @@ static struct pool_shape *shape_of(struct pool *pool, int size)
 struct frame {
     struct view in, wanted;
     struct pool_job job;
+    void *out; /* the job's first */
 };
 
 static void *pages(const hone_image_desc *desc)
@@ -140,6 +141,7 @@ static void frame_make(struct frame *frame, struct pool_shape *shape, uint32_t s
     memcpy(in, frame->in.data, hone_image_bytes(desc));
     memset(out, 0xee, hone_image_bytes(desc));
     frame->job = (struct pool_job){.shape = shape, .in = in, .out = out};
+    frame->out = out;
 }
 
 static void frame_finish(struct frame *frame)
@@ -302,7 +304,7 @@ static void check_failure(bool own_memory, bool sticky)
 {
     static struct frame frames[FRAMES];
     struct watched watched;
-    int good = 0;
+    int good = 0, lost = 0;
     begin(own_memory);
     struct pool *pool = make(&watched, 2, 0);
     struct pool_shape *shape = shape_of(pool, 0);
@@ -314,14 +316,25 @@ static void check_failure(bool own_memory, bool sticky)
     for (int i = 0; i < FRAMES; i++)
         good += pool_wait(pool, &frames[i].job) == HONE_OK;
     layer_fail(NULL, 0, false);
+    for (size_t i = 0; i < 2; i++) { /* which may still run what was enqueued */
+        bool works;
+        CHECK_EQ(hone_device_finish(pool_device(pool, i, &works), NULL), HONE_OK);
+    }
     for (int i = 0; i < FRAMES; i++) {
-        if (!frames[i].job.status)
+        const struct pool_job *job = &frames[i].job;
+        if (!job->status)
             check_frame(&frames[i]);
         else
-            CHECK_HAS(frames[i].job.error.message, ": CL_");
+            CHECK_HAS(job->error.message, ": CL_");
+        /* Where waits fail, too, nobody knows when the device is done with a frame's memory. */
+        CHECK_EQ(job->in_is_lost, job->out != frames[i].out);
+        lost += job->in_is_lost;
+        if (job->in_is_lost)
+            free(frames[i].out);
         frame_finish(&frames[i]);
     }
     CHECK(sticky ? good < FRAMES && good > 0 : good == FRAMES);
+    CHECK(sticky ? lost > 0 : lost == 0);
     CHECK_EQ(watched.lefts, 1); /* the last one stays */
     /* Once a device is lost all calls fail, those of the other thread, too: any of them may be told first. */
     CHECK_HAS(watched.why, sticky ? ": CL_" : launch);
