@@ -72,6 +72,10 @@ struct pool_options {
 hone_status pool_create(struct pool **out, hone_device *const *devices, size_t count,
                         const struct pool_options *options, hone_error *error);
 
+/* False if a device that failed could not be waited for: its driver's threads may still run what they were
+ * given, and a process that ends had better not take the driver apart. */
+bool pool_is_quiet(struct pool *pool);
+
 /* When no frames are left. False if a device that was given up still does not answer: then what it may use is
  * left to it, and the device is not to be closed. *pool becomes NULL; NULL is fine. */
 bool pool_destroy(struct pool **pool);

@@ -582,8 +582,10 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispat
     memcpy(&table, target, bytes < sizeof table ? bytes : sizeof table);
     read_wishes();
     layer_fill(&table);
-    if (wish.report)
+    if (wish.report) {
         atexit(report);
+        at_quick_exit(report);
+    }
     *entries_ret = bytes < sizeof table ? entries : (cl_uint)(sizeof table / sizeof(void *));
     *layer = &table;
     return CL_SUCCESS;

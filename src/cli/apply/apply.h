@@ -397,7 +397,8 @@ hone_status apply_tune(const struct engine *engine, hone_device *device, const h
 /* Opens the devices that the options name, once. Under the lock. */
 hone_status share_open(struct shared_device *shared, const struct engine *engine,
                        const hone_image_desc *input, const hone_image_desc *second, hone_error *error);
-/* False: the process is to end at once: a device hangs, or was opened early for nothing. */
+/* False: the process is to end at once: a device hangs, may still be at work, or was opened early for
+ * nothing. */
 bool share_close(struct shared_device *shared);
 /* Seconds that work on so many pixels may take; 0: any. */
 double share_bound(const struct shared_device *shared, double pixels);

@@ -256,7 +256,7 @@ static void end_now(int status)
 {
     fflush(stdout);
     fflush(stderr);
-    _exit(status);
+    quick_exit(status);
 }
 
 /* Devices have names as long as they are open. */

@@ -322,6 +322,7 @@ bool share_close(struct shared_device *shared)
     const struct guard_late late = {.ask = leave_open, .user = shared};
     await_early(shared);
     guard_watch_or(&watch, closing_bound(shared), &late, "closing the device");
+    const bool quiet = !shared->pool || pool_is_quiet(shared->pool);
     const bool in_vain = shared->early.begun && !shared->pool,
                answers = pool_destroy(&shared->pool) && !in_vain && !opening_hangs(NULL);
     device_leave_contexts();
@@ -332,5 +333,5 @@ bool share_close(struct shared_device *shared)
     for (size_t i = 0; i < shared->second_count && answers; i++)
         free(shared->seconds[i].data);
     free(shared->seconds);
-    return answers;
+    return answers && quiet;
 }

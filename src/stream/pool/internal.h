@@ -91,6 +91,7 @@ struct pool {
     uint64_t waits; /* so far */
     uint64_t number[POOL_DEVICES][POOL_WAITS];
     bool stop;
+    bool is_unsure; /* see pool_is_quiet */
 };
 
 /* ---- lanes.c: the member's thread alone ---- */

@@ -113,6 +113,14 @@ hone_status pool_create(struct pool **out, hone_device *const *devices, size_t c
     return HONE_OK;
 }
 
+bool pool_is_quiet(struct pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    const bool quiet = !pool->is_unsure;
+    pthread_mutex_unlock(&pool->lock);
+    return quiet;
+}
+
 bool pool_destroy(struct pool **slot)
 {
     struct pool *pool = *slot;

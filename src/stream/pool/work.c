@@ -135,6 +135,7 @@ void pool_returned(void *user, const hone_stream_result *result)
     const bool is_using = result->status && may_run(member);
     pthread_mutex_lock(&pool->lock);
     attempt->is_using = is_using;
+    pool->is_unsure |= is_using;
     attempt->returned = true;
     attempt->ended = clock_ns();
     attempt->result = *result;
@@ -224,6 +225,7 @@ static hone_status fly(struct attempt *attempt, hone_error *error)
     const bool is_using = status && may_run(member);
     pthread_mutex_lock(&member->pool->lock);
     attempt->is_using |= is_using;
+    member->pool->is_unsure |= is_using;
     if (status && member->state != MEMBER_HANGS) {
         attempt->lane->stale |= status != HONE_ERROR_USAGE;
         delist(member, attempt);

@@ -339,6 +339,7 @@ static void check_failure(bool own_memory, bool sticky)
     /* Once a device is lost all calls fail, those of the other thread, too: any of them may be told first. */
     CHECK_HAS(watched.why, sticky ? ": CL_" : launch);
     pool_release(pool, &shape);
+    CHECK_EQ(pool_is_quiet(pool), !sticky);
     CHECK(pool_destroy(&pool));
     end();
 }
