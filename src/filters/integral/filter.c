@@ -270,6 +270,8 @@ static const struct rung rungs[] = {
     {"tiles", "tiles: sums, carries, final by shuffles", "tiles", "", "hone"},
     {"one-launch", "bands sum up all above themselves", "once", "", "hone"},
     {"persistent", "work-groups that meet once", "persistent", "", "hone"},
+    {"one-look", "tiles publish sums and look back, each pixel is read once", "lookback_tiles", "",
+     "hone; Merrill and Garland 2016"},
     {"wide", "64-byte vectors", "vectors", "", "hone"},
 };
 

@@ -48,9 +48,10 @@
 #define GROUP (WARPS * LANES)
 #define ROWS  (WARPS * LINES)
 #define SPAN  (4 * LANES)
+
 /* What a tile publishes, and what it finds: in chunks of a value for each lane. First the sums of rows,
- * channels side by side; then of columns; then, for each chunk of rows and channel, what is left of the tile.
- * */
+ * channels side by side; then of columns; then what is left of the tile, for each chunk of rows and
+ * channel. */
 #define ROW_CHUNKS ((ROWS * HONE_C + LANES - 1) / LANES)
 #define TOTALS     (ROW_CHUNKS + SPAN / LANES)
 #define CHUNKS     (TOTALS + (ROW_CHUNKS * HONE_C + LANES - 1) / LANES)
@@ -58,8 +59,7 @@
 
 /* Each value is published with the mark of the run, in one access: the value below, the mark above. */
 struct spot {
-    volatile __global ulong
-        *words; /* records: of each tile; of each strip's rows; of NEAR_DOWN rows' tiles */
+    volatile __global ulong *words; /* records of each tile, of each strip's rows, of NEAR_DOWN rows' tiles */
     uint mark;
     int across, down, tiles, bands; /* where the tile is, of how many */
 };
@@ -93,7 +93,6 @@ inline void scan_lanes(SUM *before, SUM *values, int n, int lane)
     for (int k = 0; k < n; k++)
         before[k] = scan_one(&values[k], lane);
 }
-
 #else
 inline void scan_lanes(SUM *before, const SUM *values, int n, int lane)
 {
