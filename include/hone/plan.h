@@ -126,7 +126,8 @@ HONE_API hone_status hone_plan_prepare_range(hone_plan *plan, size_t step, const
  *
  * Rows are `pitch` bytes apart (0: tight). If the device works on host memory, kernels use the caller's
  * memory directly unless the address or pitch does not suit the variant; hone_plan_copies says whether
- * anything was copied. Errors: HONE_ERROR_USAGE if `in` and `out` overlap.
+ * anything was copied. Errors: HONE_ERROR_USAGE if `in` and `out` overlap. After HONE_ERROR_DEVICE the driver
+ * may still use both: free them once the plan and the device are closed.
  */
 HONE_API hone_status hone_plan_apply(hone_plan *plan, const void *in, size_t in_pitch, void *out,
                                      size_t out_pitch, hone_error *error);

@@ -54,7 +54,8 @@ enum { HONE_STREAM_PLANES = 4 };
  * to `in` and neither reads nor writes `out`. Addresses and pitches are multiples of the element size. Planes
  * of `out` overlap neither each other nor a plane of `in` of this frame (HONE_ERROR_USAGE) or of another one
  * that is not finished, except that out[i] may be in[i] (in place) if the result has the size, format and
- * pitch of the input.
+ * pitch of the input. Where a frame ends with HONE_ERROR_DEVICE, the driver may still use its planes: free
+ * them once the stream and the device are closed.
  */
 typedef struct hone_frame {
     size_t size; /**< sizeof(hone_frame), or 0: the members of 0.1. See status.h. */
