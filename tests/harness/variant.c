@@ -50,6 +50,9 @@ static const struct size sizes[] = {{1, 1},  {3, 2},  {2, 3},    {11, 5},  {6, 1
                                     {64, 1}, {1, 64}, {127, 13}, {257, 9}, {131, 43}};
 static const struct size tiny_sizes[] = {{3, 2}, {17, 5}, {8, 9}, {131, 43}};
 
+/* Where results depend on all before them, so that a GPU's work-groups wait for many others. */
+static const struct size far_size = {1037, 1033};
+
 /* Rows that begin where vectors may: nothing is copied aside, by copies that a simulator takes for no
  * writing. One row, where the parameters are not the first: simulated windows take seconds. */
 static const struct size least_sizes[] = {{64, 3}}, row_sizes[] = {{64, 1}};
@@ -112,6 +115,12 @@ static const struct size *sizes_for(hone_device *device, enum effort effort, boo
     return effort <= EFFORT_TINY ? tiny_sizes : sizes;
 }
 
+static bool wants_far(hone_device *device, const struct hone_filter *filter, enum effort effort, bool first)
+{
+    return first && filter->reads == READS_BEFORE && effort != EFFORT_LEAST && effort != EFFORT_TINY &&
+           hone_device_get_info(device)->kind == HONE_DEVICE_GPU;
+}
+
 /* Every size with contents taking turns; NaN and infinity in every picture of floats; `first` of the
  * parameters; `thorough`: every content at one size, too. */
 static void open_gallery(struct gallery *gallery, const struct hone_filter *filter,
@@ -124,6 +133,8 @@ static void open_gallery(struct gallery *gallery, const struct hone_filter *filt
     for (size_t i = 0; i < count; i++, turn++)
         add_picture(gallery, filter, variant, shape, list[i], (enum pattern)(turn % PATTERN_COUNT),
                     effort == EFFORT_LEAST ? 0 : turn, report);
+    if (wants_far(gallery->device, filter, effort, first))
+        add_picture(gallery, filter, variant, shape, far_size, PATTERN_RANDOM, turn++, report);
     for (int pattern = 0; pattern < PATTERN_COUNT && effort > EFFORT_LEAST; pattern++, turn++)
         if (thorough || (pattern == PATTERN_SPECIAL && shape->type == HONE_F32))
             add_picture(gallery, filter, variant, shape, list[count / 2], (enum pattern)pattern, turn,
