@@ -180,8 +180,8 @@ static const struct variant variants[] = {
              "one launch that reads each pixel once: tiles publish their sums, and look back at those on the "
              "left and above"),
      .condition = "PTX || CPU", .align = 16,
-     .options = {{"-cl-nv-maxrregcount=64", "REGISTERS == 64"},
-                 {"-cl-nv-maxrregcount=80", "REGISTERS == 80"}},
+     .options = {{"-cl-nv-maxrregcount=64", "PTX && REGISTERS == 64"},
+                 {"-cl-nv-maxrregcount=80", "PTX && REGISTERS == 80"}},
      .tunables = {{"WARPS", TUNABLE_DEFINE, "8 4 16 1", "warps of a work-group"},
                   {"LINES", TUNABLE_DEFINE, "8 16 4 2", "rows of a warp"},
                   {"REGISTERS", TUNABLE_DEFINE, "64 80 0", "registers of a work-item at most (PTX); 0: any"},
