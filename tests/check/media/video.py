@@ -983,6 +983,7 @@ def film_on_a_terminal(*leader):
     """Its process (or that of the command `leader`, which runs it), and the end of the terminal that we type at. Of its output, the header and a frame have been read,
     and it is writing the next one, so that it cannot end before that is read."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which nohup ignores, and hone then, too
     ours, theirs = pty.openpty()
     with Here() as place:
         ffmpeg("-f", "lavfi", "-i", "testsrc2=size=640x480:rate=25", "-frames:v", "30", "-pix_fmt", "yuv420p", "-c:v", "ffv1",
