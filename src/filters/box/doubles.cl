@@ -23,7 +23,6 @@
 
 #define STEP  (LANES / HONE_C * HONE_C) /* elements from vector to vector along a row: whole pixels */
 #define CHUNK 1024                      /* elements of columns that are begun at a time */
-#define LINE  (64 / (int)sizeof(PIXEL)) /* elements of a cache line */
 #define LEAD  4                         /* zeros before a line */
 
 /* Codes: sums of them have the positive ones and the negative ones apart, of which a window has less. */
@@ -107,10 +106,10 @@ inline void move_columns(const struct image *in, int y, int rows, __global doubl
     __global const PIXEL *leaves = row_at(in, y), *enters = row_at(in, y + rows);
     int i = 0;
     if (leaves && enters)
-        for (; i + LINE <= in->count; i += LINE) {
+        for (; i + LINE_ELEMENTS <= in->count; i += LINE_ELEMENTS) {
             __builtin_prefetch(enters + i + 2L * in->pitch);
 #pragma unroll
-            for (int k = i; k < i + LINE; k += LANES)
+            for (int k = i; k < i + LINE_ELEMENTS; k += LANES)
                 KEEP(columns + k,
                      SUMS(columns + k) - summands(LOAD(leaves + k), pass) + summands(LOAD(enters + k), pass));
         }

@@ -152,9 +152,8 @@ inline void weigh_rows(const struct window *w, __global VALUE *line, int i)
  * processor foresees too little, while it reads a whole window of them. */
 inline void weigh_rows_block(const struct window *w, __global VALUE *line, int i)
 {
-    const int line_elements = 64 / (int)sizeof(PIXEL);
 #pragma unroll
-    for (int k = 0; k < 4 * LANES; k += line_elements)
+    for (int k = 0; k < 4 * LANES; k += LINE_ELEMENTS)
         __builtin_prefetch(w->rows[2 * w->radius] + w->ahead + i + k);
     values a = centre_row(w, i), b = centre_row(w, i + LANES);
     values c = centre_row(w, i + 2 * LANES), d = centre_row(w, i + 3 * LANES);

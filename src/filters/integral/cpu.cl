@@ -444,14 +444,12 @@ inline void begin_lines(struct group groups[], __global const PIXEL *const rows[
     STORE_SUMS(above, sum);
 }
 
-#define LINE (64 / (int)sizeof(PIXEL)) /* elements of a cache line */
-
 /* Of so many rows at once, the processor does not foresee the next cache lines. (Small images are in the
  * caches.) */
 inline void fetch_rows(__global const PIXEL *const rows[LINES], int i, int ahead)
 {
 #if STREAM
-    if (i % LINE >= LANES)
+    if (i % LINE_ELEMENTS >= LANES)
         return;
 #pragma unroll
     for (int line = 0; line < LINES; line++)
@@ -463,7 +461,7 @@ inline void fetch_rows(__global const PIXEL *const rows[LINES], int i, int ahead
  * bytes for the second cache, what follows in these. */
 inline int elements_ahead(int pitch)
 {
-    return LINES * pitch * (int)sizeof(PIXEL) <= 262144 ? LINES * pitch : 8 * LINE;
+    return LINES * pitch * (int)sizeof(PIXEL) <= 262144 ? LINES * pitch : 8 * LINE_ELEMENTS;
 }
 
 /* What is left of PARTS vectors at the end of `lines` rows, from the sums at the left. */
