@@ -119,6 +119,14 @@ uint32_t play_swap(volatile uint32_t *word, uint32_t value)
     return before;
 }
 
+uint32_t play_add(volatile uint32_t *word, uint32_t value) __asm__("_Z10atomic_addPU8CLglobalVjj");
+uint32_t play_add(volatile uint32_t *word, uint32_t value)
+{
+    uint32_t before = *word;
+    *word += value;
+    return before;
+}
+
 int play_min(int a, int b) __asm__("_Z3minii");
 int play_min(int a, int b)
 {

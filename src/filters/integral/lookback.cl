@@ -76,22 +76,13 @@ struct spot {
 
 /* Of n values of each lane, what the lanes before hold; the lane's own become sums up to and with it. */
 #if WITH_PTX
-inline SUM scan_one(SUM *value, int lane)
-{
-    STEP(*value, 1);
-    STEP(*value, 2);
-    STEP(*value, 4);
-    STEP(*value, 8);
-    STEP(*value, 16);
-    SUM before = PASTE(as_, SUM)(from_left(as_uint(*value), 1));
-    return lane > 0 ? before : (SUM)0;
-}
-
 inline void scan_lanes(SUM *before, SUM *values, int n, int lane)
 {
 #pragma unroll
-    for (int k = 0; k < n; k++)
-        before[k] = scan_one(&values[k], lane);
+    for (int k = 0; k < n; k++) {
+        SUM before_this = scan_one(&values[k]);
+        before[k] = lane > 0 ? before_this : (SUM)0;
+    }
 }
 #else
 inline void scan_lanes(SUM *before, const SUM *values, int n, int lane)
@@ -180,7 +171,7 @@ inline struct back look_back(const struct spot *s, int chunk, int lane)
 inline ulong look_at(const struct back *b, int i)
 {
     i = min(i, b->count + b->chain - 1);
-    return look_twice(i < b->chain ? b->found : b->from + (i - b->chain) * b->step);
+    return look_pair(i < b->chain ? b->found : b->from + (i - b->chain) * b->step);
 }
 
 /* Adds up what is published there; whether it was, in time. */
@@ -262,7 +253,7 @@ inline SUM find_before(const struct spot *s, const struct picture *p, int chunk,
     if (!add_up(&found, &b, s->mark))
         found = sum_alone(s, p, chunk, lane);
     if (chunk < ROW_CHUNKS ? s->across % NEAR_ACROSS == 0 : s->down % NEAR_DOWN == 0)
-        tell(found_words(s, s->down, s->across, chunk) + lane, word_of(found, s->mark));
+        tell_pair(found_words(s, s->down, s->across, chunk) + lane, word_of(found, s->mark));
     return found;
 }
 
@@ -382,17 +373,6 @@ inline void sum_rows(__local struct shared *all, const struct picture *p, int y,
     all->columns[warp][lane] = (sums4)(columns[0], columns[1], columns[2], columns[3]);
 }
 
-/* The sum over all lanes. */
-inline SUM lanes_sum(SUM sum)
-{
-#if WITH_PTX
-#pragma unroll
-    for (int mask = LANES / 2; mask > 0; mask /= 2)
-        sum += PASTE(as_, SUM)(from_other(as_uint(sum), mask));
-#endif
-    return sum;
-}
-
 /* A chunk of the sums of the tile's rows, or of its columns. */
 inline SUM own_sum(__local const struct shared *all, int chunk, int lane)
 {
@@ -413,7 +393,7 @@ inline void tell_totals(const struct spot *s, int chunk, SUM found, int lane)
     for (int c = 0; c < HONE_C; c++) {
         const SUM sum = lanes_sum(channel == c ? found : (SUM)0);
         if (lane == 0)
-            tell(tile_words(s, s->down, s->across, TOTALS) + chunk * HONE_C + c, word_of(sum, s->mark));
+            tell_pair(tile_words(s, s->down, s->across, TOTALS) + chunk * HONE_C + c, word_of(sum, s->mark));
     }
 }
 
@@ -422,9 +402,10 @@ inline void exchange_sums(const struct spot *s, const struct picture *p, __local
                           int lane)
 {
     for (int chunk = warp; chunk < TOTALS; chunk += WARPS)
-        tell(tile_words(s, s->down, s->across, chunk) + lane, word_of(own_sum(all, chunk, lane), s->mark));
+        tell_pair(tile_words(s, s->down, s->across, chunk) + lane,
+                  word_of(own_sum(all, chunk, lane), s->mark));
     for (int i = ROW_CHUNKS * HONE_C + lane; warp == 0 && i < (CHUNKS - TOTALS) * LANES; i += LANES)
-        tell(tile_words(s, s->down, s->across, TOTALS) + i, word_of(0, s->mark)); /* no chunk's */
+        tell_pair(tile_words(s, s->down, s->across, TOTALS) + i, word_of(0, s->mark)); /* no chunk's */
     for (int chunk = warp; chunk < CHUNKS; chunk += WARPS) {
         const SUM found = find_before(s, p, chunk, lane);
         all->found[chunk * LANES + lane] = found;
@@ -512,16 +493,6 @@ inline void take_tile(struct spot *s, __global uint *counters, __local struct sh
     s->down = at / width;
 }
 
-/* The last work-group prepares the next run. */
-inline void leave(__global uint *counters, uint mark, int lid)
-{
-    if (lid == 0 && atomic_inc(&counters[1]) == get_num_groups(0) - 1) {
-        atomic_xchg(&counters[0], 0u);
-        atomic_xchg(&counters[1], 0u);
-        atomic_xchg(&counters[2], mark);
-    }
-}
-
 /* `counters`: tickets, work-groups that have left, and the mark of the run before; then the marks. */
 __kernel __attribute__((GROUP_SIZE(GROUP, 1))) void
 integral_lookback_tiles(__global const PIXEL *in, int in_offset, int in_pitch, __global SUM *out,
@@ -543,5 +514,6 @@ integral_lookback_tiles(__global const PIXEL *in, int in_offset, int in_pitch, _
     barrier(CLK_LOCAL_MEM_FENCE);
     start_rows(above, &all, warp, lane, phase);
     finish_rows(above, &p, out + out_offset, out_pitch, &all, y, at, warp, lane, whole);
-    leave(counters, s.mark, lid);
+    if (leave(counters, lid))
+        atomic_xchg(&counters[2], s.mark);
 }

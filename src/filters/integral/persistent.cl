@@ -29,9 +29,6 @@
 #ifndef SPINS
 #define SPINS 4000 /* times that a work-group looks for the others before it gives up */
 #endif
-#ifndef WITH_REDUX
-#define WITH_REDUX 0 /* 1: one instruction adds up the integers of a warp (PTX, SM 80) */
-#endif
 
 /* Without PTX a lane, and a work-group, is one work-item: compilers for CPUs take minutes for so many
  * barriers in loops. */
@@ -123,14 +120,6 @@ inline bool wait(__global uint *counters, int spins, int lid, __local uint *answ
     return *answer != 0;
 }
 
-inline void leave(__global uint *counters, int lid)
-{
-    if (lid == 0 && atomic_inc(&counters[1]) == get_num_groups(0) - 1) {
-        atomic_xchg(&counters[0], 0u);
-        atomic_xchg(&counters[1], 0u);
-    }
-}
-
 /* ---- Sums of what is left of each tile ---- */
 
 /* Of each of n values, the sum over all lanes. */
@@ -138,15 +127,8 @@ inline void add_lanes(SUM *v, int n, int lane)
 {
 #if WITH_PTX
 #pragma unroll
-    for (int k = 0; k < n; k++) {
-#if WITH_REDUX && !FLOATING
-        asm volatile("redux.sync.add.u32 %0, %0, 0xffffffff;" : "+r"(v[k]));
-#else
-#pragma unroll
-        for (int mask = 16; mask > 0; mask /= 2)
-            v[k] += PASTE(as_, SUM)(from_other(as_uint(v[k]), mask));
-#endif
-    }
+    for (int k = 0; k < n; k++)
+        v[k] = lanes_sum(v[k]);
 #else
     SUM before[LINES * HONE_C];
     lanes_scan(before, v, n, lane, NO_AREA);

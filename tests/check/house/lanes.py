@@ -35,7 +35,8 @@ def compiled(folder, kind, channels, warps, lines, tail, change):
     with open(os.path.join(folder, "ptx.h"), "w", encoding="utf-8") as file:
         file.write("#undef WITH_PTX\n#define WITH_PTX 1\n")
     sizes = [f"-DHONE_T={code}", f"-DHONE_OT={result}", f"-DHONE_C={channels}", f"-DWARPS={warps}", f"-DLINES={lines}", f"-DTAIL={tail}"]
-    before = [f"-I{PLAYED}", f"-I{SRC}", "-Dinline=inline static", "-DWITH_PTX=0", "-include", os.path.join(SRC, "filter", "kernel.clh")]
+    before = [f"-I{PLAYED}", f"-I{SRC}", "-Dinline=inline static", "-DWITH_PTX=0", "-include", os.path.join(SRC, "filter", "kernel.clh"),
+              "-include", os.path.join(SRC, "filters", "integral", "signals.clh")]
     subprocess.run(["clang", "-x", "cl", "-cl-std=CL1.2", "-O2", "-w", "-Xclang", "-finclude-default-header", *before, "-include",
                     os.path.join(SRC, "filter", "fuse.clh"), "-include", os.path.join(folder, "ptx.h"), "-DHONE_ONE", "-DHONE_BORDER=0",
                     "-DVARIANT_lookback_tiles", "-DSTREAM=0", "-DSPINS=3", *sizes, "-c", path, "-o", path + ".o"], check=True)
