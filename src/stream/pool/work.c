@@ -121,7 +121,7 @@ void pool_command(void *user, const hone_command *command)
         attempt->commands[attempt->command_count++] = *command;
 }
 
-/* Where a wait fails, what was enqueued may still run. Without the lock. */
+/* Where a wait fails, and fails again, what was enqueued may still run. Without the lock. */
 static bool may_run(const struct member *member)
 {
     return hone_device_finish(member->device, NULL) && hone_device_finish(member->device, NULL);
