@@ -3,7 +3,7 @@
  * exact=yes for GPUs with matrix units, u8 and u16: the whole window in integers (see exact.c), both passes
  * as products of small matrices of bytes.
  *
- * A warp of 32 work-items walks down a strip of TILES tiles of 16 columns and ROWS rows, 16 at a time; a
+ * A warp of 32 work-items walks down a strip of TILES tiles of 16 columns, 16 rows at a time; a
  * column is one channel of a pixel. Along rows
  *     rows(16 columns x 8 rows) = weights(16 x K) * pixels(K x 8),   K = 16 + 2 * REACH_Y,
  * where column k of `weights` says how much pixel k gives to each of the 16 results. Down columns
@@ -18,9 +18,6 @@
  */
 #ifndef TILES
 #define TILES 4 /* of 16 columns, per warp; of u8 a multiple of 4, of u16 of 2 */
-#endif
-#ifndef ROWS
-#define ROWS 128 /* rows per warp, a multiple of 16 */
 #endif
 #ifndef WG_X
 #define WG_X 64 /* work-items of a work-group: whole warps, beside each other */
@@ -286,9 +283,9 @@ inline void down_columns(uint *results, uint HELD, int tile, int side, const str
 __kernel __attribute__((GROUP_SIZE(WG_X, 1))) void
 gaussian_exact_matrix(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out,
                       int out_offset, int out_pitch, int width, int height, int border,
-                      __global const uint *table, int reach)
+                      __global const uint *table, int reach, int rows)
 {
     __local struct local_memory memory;
-    walk_strip(in, in_offset, in_pitch, out, out_offset, out_pitch, width, height, border, table, reach,
+    walk_strip(in, in_offset, in_pitch, out, out_offset, out_pitch, width, height, border, table, reach, rows,
                &memory, 0);
 }

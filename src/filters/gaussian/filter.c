@@ -158,10 +158,12 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 
 /* The grid by matrix units: pixels across of a strip, a line of these and what windows see beside it, bytes
  * of matrices, and of local memory: two times 32 lines, points, and where elements of a line come from. */
-#define SEEN_ACROSS   "(64*UNITS - 16)"
+#define SEEN_ACROSS "(64*UNITS - 16)"
+#define SEEN_ROWS                                                                                            \
+    "(GROUPS ? roundup(ceildiv(H, " BANDS("ceildiv(W, " SEEN_ACROSS ")") ") + 16, 64) : 64*TIMES) - 16"
 #define SEEN_LINE     "(" SEEN_ACROSS " + 2*roundup(SEEN + 8, 16))"
 #define SEEN_MATRICES "512*(2*ceildiv(60 + 2*SEEN, 16) + 10)"
-#define SEEN_BYTES    "64*(" SEEN_LINE " + 16) + 128 + 512*(2*UNITS + 1) + 2*" SEEN_LINE " + 16"
+#define SEEN_BYTES    "64*(" SEEN_LINE " + 16) + 128 + 512*(2*UNITS + 1)"
 
 /* exact=yes: weights of 16 bits. */
 #define EXACT_16      "EXACT_BITS <= 16"
@@ -203,10 +205,19 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define MATRIX_FITS "WG_X <= MAXWG && 128 <= MAXWG", "C == 1 || (WG_X == 64 && BURST)"
 #define BURST                                                                                      \
     {"BURST", TUNABLE_DEFINE, "1 0", "rows inside of the image are loaded by code of their own"}
+/* Rows of a work-group: ROWS, or as many as give each compute unit at most GROUPS work-groups, where there
+ * are so many `across`; work-groups that run one after the other on some units leave the others idle. */
+#define GROUPS                                                                                     \
+    {"GROUPS", TUNABLE_LAUNCH, "0 1 2 3 4 5 6 7 8 9 10 12 14 16",                                  \
+     "work-groups per compute unit, which set the rows; 0: as said"}
+#define BANDS(across) "max(1, CU*GROUPS/(" across "))"
+#define MATRIX_ROWS                                                                                \
+    "(GROUPS ? roundup(ceildiv(H, " BANDS("ceildiv(ceildiv(W, 16*TILES), " STRIPS ")")             \
+    "), 16) : ROWS)"
 #define MATRIX_PASS(name, table)                                                                   \
-    {.kernel = name, .extent = {"ceildiv(W, 16*TILES)*32*MADE", "H"}, .block = {"1", "ROWS"},      \
+    {.kernel = name, .extent = {"ceildiv(W, 16*TILES)*32*MADE", "H"}, .block = {"1", MATRIX_ROWS}, \
      .local = {"C == 1 ? WG_X : 32*MADE", "1"},                                                    \
-     .arguments = {"in", "out", "W", "H", "border", table, "R"}}
+     .arguments = {"in", "out", "W", "H", "border", table, "R", MATRIX_ROWS}}
 
 /* Products of matrices of bytes. They are done by units of their own: what costs is splitting, carrying and
  * packing. */
@@ -214,8 +225,8 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define BYTE_MATRIX_FITS(reach) MATRIX_FITS, REGISTERS_CONSTRAINT, STAGE_BYTES(reach) " <= LMEM"
 #define BYTE_MATRIX_TUNABLES                                                                       \
     {"TILES", TUNABLE_DEFINE, "4 2 8", "tiles of 16 columns per warp"},                            \
-    {"ROWS", TUNABLE_DEFINE, "128 16 32 64 192 256 384 512", "rows per warp"},                     \
-    {"WG_X", TUNABLE_DEFINE, "64 32 128 256", "work-items of a work-group"}, BURST, REGISTERS
+    {"ROWS", TUNABLE_LAUNCH, "128 16 32 64 192 256 384 512", "rows per warp"},                     \
+    {"WG_X", TUNABLE_DEFINE, "64 32 128 256", "work-items of a work-group"}, BURST, REGISTERS, GROUPS
 #define BYTE_MATRIX_COST(reach)                                                                    \
     "2*C*BITS/8", "C*BITS/8*(16*TILES + 16*ceildiv(" #reach ", 8))/(64*TILES)", "8*C*(TYPE + 2)"
 
@@ -320,10 +331,11 @@ static const struct variant variants[] = {
      .condition = DIRECT " && TYPE == 0 && NEAR <= 40 && (SM >= 80 || W*H <= 65536)", .align = 16,
      .specialised = "the window's radius sets the depth of the products",
      .tunables = {{"TILES", TUNABLE_DEFINE, "4 2 8", "tiles of 16 columns per warp"},
-                  {"ROWS", TUNABLE_DEFINE, "128 16 32 64 192 256 384 512", "rows per warp"},
+                  {"ROWS", TUNABLE_LAUNCH, "128 16 32 64 192 256 384 512", "rows per warp"},
                   {"WG_X", TUNABLE_DEFINE, "64 32 128 256", "work-items of a work-group"},
                   BURST,
-                  REGISTERS},
+                  REGISTERS,
+                  GROUPS},
      .options = {REGISTERS_OPTIONS},
      .constraints = {MATRIX_FITS, STAGE_BYTES(NEAR) " <= LMEM", REGISTERS_CONSTRAINT},
      .defines = {"RADIUS=NEAR", "WITH_PTX=SM >= 80"},
@@ -337,14 +349,16 @@ static const struct variant variants[] = {
                   "(SM >= 80 || W*H <= 65536)",
      .align = 16, .specialised = "what a point of the grid sees sets the depth of the products",
      .tunables = {{"UNITS", TUNABLE_DEFINE, "4 1 2 8", "warps of a work-group, beside each other"},
-                  {"TIMES", TUNABLE_DEFINE, "5 1 2 3 4 6 8", "times 64 rows that a work-group makes, but 16"},
-                  REGISTERS},
+                  {"TIMES", TUNABLE_LAUNCH, "5 1 2 3 4 6 8", "times 64 rows that a work-group makes, but 16"},
+                  REGISTERS,
+                  GROUPS},
      .options = {REGISTERS_OPTIONS},
      .constraints = {"32*UNITS <= MAXWG", SEEN_BYTES " <= LMEM", REGISTERS_CONSTRAINT},
      .defines = {"REACH=SEEN", "WITH_PTX=SM >= 80"},
-     .passes = {PASS("gaussian_grid_matrix", .extent = {"ceildiv(W, " SEEN_ACROSS ")*32*UNITS", "H"},
-                     .block = {"1", "64*TIMES - 16"}, .local = {"32*UNITS", "1"},
-                     .arguments = {"in", "out", "W", "H", "border", "table9:" SEEN_MATRICES " + 4", "R"})},
+     .passes = {PASS(
+         "gaussian_grid_matrix", .extent = {"ceildiv(W, " SEEN_ACROSS ")*32*UNITS", "H"},
+         .block = {"1", SEEN_ROWS}, .local = {"32*UNITS", "1"},
+         .arguments = {"in", "out", "W", "H", "border", "table9:" SEEN_MATRICES " + 4", "R", SEEN_ROWS})},
      /* What is not done by units of its own: bytes as halves, and results as bytes. */
      .cost = {"2", "1/8", "8"}},
     {VARIANT("matrix16", "exact_matrix.cl", 0, "packed",
@@ -360,10 +374,11 @@ static const struct variant variants[] = {
      .condition = DIRECT " && TYPE == 2 && NEAR <= 35 && (SM >= 80 || W*H <= 65536)", .align = 16,
      .specialised = "the window's radius sets the depth of the products",
      .tunables = {{"TILES", TUNABLE_DEFINE, "2 1 4", "tiles of 16 columns per warp"},
-                  {"ROWS", TUNABLE_DEFINE, "64 16 32 128 256 384", "rows per warp"},
+                  {"ROWS", TUNABLE_LAUNCH, "64 16 32 128 256 384", "rows per warp"},
                   {"WG_X", TUNABLE_DEFINE, "64 32 128", "work-items of a work-group"},
                   BURST,
-                  REGISTERS},
+                  REGISTERS,
+                  GROUPS},
      .options = {REGISTERS_OPTIONS},
      .constraints = {REGISTERS_CONSTRAINT, MATRIX_FITS,
                      STAGE_BYTES(NEAR) " + (C == 1 ? 2048*(1 + ceildiv(NEAR, 8)) : 0) <= LMEM"},

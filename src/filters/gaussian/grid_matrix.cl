@@ -23,13 +23,9 @@
 #ifndef UNITS
 #define UNITS 4 /* warps beside each other */
 #endif
-#ifndef TIMES
-#define TIMES 4 /* times 16 rows of points that a work-group walks down */
-#endif
 
 #define STEP       4
 #define TILES      (4 * UNITS - 1) /* of 16 columns of pixels: the last one lacks points */
-#define ROWS       (64 * TIMES - 16)
 #define PARTS      UNITS
 #define ABOVE      (REACH + STEP)               /* pixels before the strip that the first product sees */
 #define DEPTH      ((60 + 2 * REACH + 15) / 16) /* blocks of 16 that make K */
@@ -107,72 +103,6 @@ inline void load_batch(__local uint *stage, const struct loads *loads, const str
         for (int i = ITEM; i < BATCH * PIECES; i += SHARERS)
             load_at_edge(stage + i / PIECES * STAGE_LINE + 4 * (i % PIECES), s, y + i / PIECES,
                          s->at - SIDE + PIECE * (i % PIECES));
-    }
-}
-
-/* Where elements of a line that lie outside come from: other elements of it. A strip at an edge must not be
- * slower than others, for all wait for it in the end. */
-#define LINE (PIECES * PIECE)
-
-struct edges {
-    __local ushort *from;       /* of each element */
-    bool inside;                /* they all come from the line */
-    int left, right, right_end; /* words of a line to make: those before `left`, and from `right` on */
-};
-
-/* `lost` is a word of local memory. */
-inline void find_edges(struct edges *edges, __local uint *lost, const struct strip *s)
-{
-    int first = s->at - SIDE;
-    edges->left = max(0, -first) / 4;
-    edges->right = (max(s->count, first) - first) / 4;
-    edges->right_end = min(LINE, min(s->at + COLUMNS, s->count) + SIDE - first) / 4;
-    edges->inside = false;
-#if HONE_BORDER != BORDER_CONSTANT && HONE_BORDER != BORDER_WRAP
-    if (!s->edge)
-        return;
-    *lost = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (int i = ITEM; i < edges->right_end * 4; i += SHARERS) {
-        int at = hone_fold(first + i, s->width) - first;
-        if (at < 0 || at >= LINE)
-            *lost = 1;
-        edges->from[i] = (ushort)at;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    edges->inside = !*lost;
-#endif
-}
-
-inline uint made_word(__local const uint *line, __local const ushort *from, int word)
-{
-    __local const uchar *bytes = (__local const uchar *)line;
-    ushort4 at = ((__local const ushort4 *)from)[word];
-    return hone_pack(bytes[at.x], bytes[at.y], bytes[at.z], bytes[at.w]);
-}
-
-/* Words of a line from `word` on, two at a time: one by one they would wait for each other. */
-inline void make_words(__local uint *line, const struct edges *edges, int word, int end)
-{
-#pragma unroll 1
-    for (; word < end; word += 2 * SHARERS / BATCH) {
-        int other = min(word + SHARERS / BATCH, end - 1);
-        uint made = made_word(line, edges->from, word), next = made_word(line, edges->from, other);
-        line[word] = made;
-        line[other] = next;
-    }
-}
-
-/* What no piece brings of the rows from y on. */
-inline void fill_edges(__local uint *stage, const struct edges *edges, const struct strip *s, int y)
-{
-    __local uint *line = stage + ITEM % BATCH * STAGE_LINE;
-    if (edges->inside) {
-        make_words(line, edges, ITEM / BATCH, edges->left);
-        make_words(line, edges, edges->right + ITEM / BATCH, edges->right_end);
-    } else {
-        for (int i = 0; i < BATCH; i += 16)
-            make_edges(stage + i * STAGE_LINE, s, y + i);
     }
 }
 
@@ -337,18 +267,15 @@ inline void walk(const struct strip *s, __global RESULT *out, int out_pitch, int
                  const struct lane *lane)
 {
     __local uint *all = (__local uint *)s->in_local;
-    int unit = ITEM / 32, end = min(first + ROWS, s->height), made = first - 16, turn = 0;
+    int unit = ITEM / 32, end = min(first + s->rows, s->height), made = first - 16, turn = 0;
     int blocks = ((end - first + 15) / 16 + 1 + 3) / 4 * 4 - 4 + DEPTH;
     float start = as_float(s->table[MATRICES * 128]), POINTS;
     struct loads loads;
-    struct edges edges;
-    edges.from = (__local ushort *)(all + POINT_WORDS);
     UNROLL
     for (int i = 0; i < 8 * FLIGHT; i++)
         points[i / 8][i / 4 % 2][i % 4] = 0;
     find_loads(&loads, s);
     load_batch(s->stage, &loads, s, first - ABOVE);
-    find_edges(&edges, all, s);
 #pragma unroll 1
     for (int block = 0, step = 0; block < blocks; block += 2, step ^= 2) {
         int y = first - ABOVE + 16 * block, odd = block / 2 % 2;
@@ -357,7 +284,8 @@ inline void walk(const struct strip *s, __global RESULT *out, int out_pitch, int
         if (block + 2 < blocks)
             load_batch(s->stage + (odd ^ 1) * STAGE, &loads, s, y + BATCH);
         if (s->edge)
-            fill_edges(stage, &edges, s, y);
+            for (int i = 0; i < BATCH; i += 16)
+                make_edges(stage + i * STAGE_LINE, s, y + i);
         if (s->edge || !WITH_PTX)
             join_sharers();
 #pragma unroll 1
@@ -380,14 +308,14 @@ inline void walk(const struct strip *s, __global RESULT *out, int out_pitch, int
 __kernel __attribute__((GROUP_SIZE(SHARERS, 1))) void
 gaussian_grid_matrix(__global const uchar *in, int in_offset, int in_pitch, __global RESULT *out,
                      int out_offset, int out_pitch, int width, int height, int border,
-                     __global const uint *table, int reach)
+                     __global const uint *table, int reach, int rows)
 {
     __local struct local_memory memory;
-    __local uint4 points[(POINT_WORDS + LINE / 2 + 3) / 4];
+    __local uint4 points[POINT_WORDS / 4];
     /* What no unit makes must be finite, for a weight of 0 to make it 0. */
     for (int i = get_local_id(0); i < POINT_WORDS / 4; i += SHARERS)
         points[i] = (uint4)(0);
     barrier(CLK_LOCAL_MEM_FENCE);
-    walk_strip(in, in_offset, in_pitch, out, out_offset, out_pitch, width, height, border, table, reach,
+    walk_strip(in, in_offset, in_pitch, out, out_offset, out_pitch, width, height, border, table, reach, rows,
                &memory, points);
 }

@@ -2,7 +2,7 @@
 /*
  * For GPUs with matrix units, u8: every weight, both passes as products of small matrices.
  *
- * A warp of 32 work-items walks down a strip of TILES tiles of 16 columns and ROWS rows, 16 at a time; a
+ * A warp of 32 work-items walks down a strip of TILES tiles of 16 columns, 16 rows at a time; a
  * column is one channel of a pixel. Along rows
  *     rows(16 columns x 8 rows) = weights(16 x K) * pixels(K x 8),   K = 16 + 2 * REACH_Y,
  * where column k of `weights` says how much pixel k gives to each of the 16 results. Down columns
@@ -21,9 +21,6 @@
  */
 #ifndef TILES
 #define TILES 4 /* of 16 columns, per warp; an even number */
-#endif
-#ifndef ROWS
-#define ROWS 128 /* rows per warp, a multiple of 16 */
 #endif
 #ifndef WG_X
 #define WG_X 64 /* work-items of a work-group: whole warps, beside each other */
@@ -188,9 +185,10 @@ inline void take_rows(uint HELD, __local const uint *stage, const struct weights
 
 __kernel __attribute__((GROUP_SIZE(WG_X, 1))) void
 gaussian_matrix(__global const uchar *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
-                int out_pitch, int width, int height, int border, __global const float *table, int reach)
+                int out_pitch, int width, int height, int border, __global const float *table, int reach,
+                int rows)
 {
     __local struct local_memory memory;
-    walk_strip(in, in_offset, in_pitch, out, out_offset, out_pitch, width, height, border, table, reach,
+    walk_strip(in, in_offset, in_pitch, out, out_offset, out_pitch, width, height, border, table, reach, rows,
                &memory, 0);
 }

@@ -12,9 +12,6 @@
 #ifndef TILES
 #define TILES 2 /* of 16 columns, per warp */
 #endif
-#ifndef ROWS
-#define ROWS 64 /* rows per warp, a multiple of 16 */
-#endif
 #ifndef WG_X
 #define WG_X 64 /* work-items of a work-group: whole warps, beside each other */
 #endif
@@ -337,11 +334,10 @@ inline void take_rows(uint HELD, __local const uint *stage, const struct weights
 #define OWN_ROWS
 #include "filters/gaussian/walk.clh"
 
-__kernel __attribute__((GROUP_SIZE(WG_X, 1))) void gaussian_matrix32(__global const PIXEL *in, int in_offset,
-                                                                     int in_pitch, __global RESULT *out,
-                                                                     int out_offset, int out_pitch, int width,
-                                                                     int height, BORDER_TYPE border,
-                                                                     __global const float *table, int reach)
+__kernel __attribute__((GROUP_SIZE(WG_X, 1))) void
+gaussian_matrix32(__global const PIXEL *in, int in_offset, int in_pitch, __global RESULT *out, int out_offset,
+                  int out_pitch, int width, int height, BORDER_TYPE border, __global const float *table,
+                  int reach, int rows)
 {
     __local struct local_memory memory;
 #if PLANES
@@ -354,6 +350,6 @@ __kernel __attribute__((GROUP_SIZE(WG_X, 1))) void gaussian_matrix32(__global co
         make_block(in_local + b * BLOCK_PARTS + number, table, b, &lane);
     barrier(CLK_LOCAL_MEM_FENCE);
 #endif
-    walk_strip(in, in_offset, in_pitch, out, out_offset, out_pitch, width, height, border, table, reach,
+    walk_strip(in, in_offset, in_pitch, out, out_offset, out_pitch, width, height, border, table, reach, rows,
                &memory, in_local);
 }
