@@ -20,6 +20,9 @@
  * Loops over pixels, cells and weights are unrolled: their indices must be constants for the arrays to live
  * in registers and for phi to become literals.
  */
+#ifndef TIMES
+#define TIMES 2 /* times four results of a work-item that filters */
+#endif
 #ifndef STEP
 #define STEP 2 /* pixels of a cell's side */
 #endif
@@ -288,8 +291,8 @@ inline float4 missing_four(const struct gathered_row *r, int number)
 }
 
 #if !TILES
-/* A line of work-items makes twice four results for each, LINE_FOURS apart, in each of two rows, which share
- * taps. Points come through local memory, as many at a time as so many taps see. */
+/* A line of work-items makes twice four results for each, LINE_FOURS apart, in each of TIMES rows, which
+ * share taps. Points come through local memory, as many at a time as so many taps see. */
 #define LINE_FOURS 32
 #define LINE_ROWS  4 /* lines of work-items */
 #define FOURS_RUN  32
@@ -301,43 +304,43 @@ __kernel __attribute__((reqd_work_group_size(LINE_FOURS, LINE_ROWS, 1))) void
 gaussian_grid_rows(__global const float *grid, __global float *out, __constant const float *table, int reach,
                    int beyond, int pitch, int rows, int out_pitch)
 {
-    __local float4 lines[2 * LINE_ROWS][LINE_LOADS * LINE_FOURS];
-    int item = get_local_id(0), level = 2 * get_local_id(1), row = 2 * get_global_id(1);
+    __local float4 lines[TIMES * LINE_ROWS][LINE_LOADS * LINE_FOURS];
+    int item = get_local_id(0), level = TIMES * get_local_id(1), row = TIMES * get_global_id(1);
     int first = get_group_id(0) * 2 * LINE_FOURS, seen = reach / 2 + 1, channel = get_global_id(2);
     int last = beyond / 4 + first + 2 * LINE_FOURS + seen;
     const struct gathered gathered = {grid, pitch, rows};
-    float sums[4][4];
+    float sums[2 * TIMES][4];
     if (IS_ALPHA(channel))
         return;
 #pragma unroll
-    for (int k = 0; k < 16; k++)
+    for (int k = 0; k < 8 * TIMES; k++)
         sums[k / 4][k % 4] = 0;
     for (int begin = 0; begin < seen; begin += FOURS_RUN) {
         int count = min(FOURS_RUN, seen - begin);
-        float4 loaded[2 * LINE_LOADS];
+        float4 loaded[TIMES * LINE_LOADS];
         int four = beyond / 4 + first + begin + item;
 #pragma unroll
-        for (int k = 0; k < 2 * LINE_LOADS; k++) {
-            const struct gathered_row from = row_of_grid(&gathered, channel, min(row + k % 2, rows - 1));
-            loaded[k] = own_four(&from, min(four + k / 2 * LINE_FOURS, last));
+        for (int k = 0; k < TIMES * LINE_LOADS; k++) {
+            const struct gathered_row from = row_of_grid(&gathered, channel, min(row + k % TIMES, rows - 1));
+            loaded[k] = own_four(&from, min(four + k / TIMES * LINE_FOURS, last));
         }
 #pragma unroll
-        for (int k = 0; k < 2 * LINE_LOADS; k++) {
-            const struct gathered_row from = row_of_grid(&gathered, channel, min(row + k % 2, rows - 1));
-            lines[level + k % 2][item + k / 2 * LINE_FOURS] =
-                loaded[k] + missing_four(&from, min(four + k / 2 * LINE_FOURS, last));
+        for (int k = 0; k < TIMES * LINE_LOADS; k++) {
+            const struct gathered_row from = row_of_grid(&gathered, channel, min(row + k % TIMES, rows - 1));
+            lines[level + k % TIMES][item + k / TIMES * LINE_FOURS] =
+                loaded[k] + missing_four(&from, min(four + k / TIMES * LINE_FOURS, last));
         }
         barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll 4
         for (int q = 0; q < count; q++)
 #pragma unroll
-            for (int i = 0; i < 4; i++)
+            for (int i = 0; i < 2 * TIMES; i++)
                 add_quad(sums[i], lines[level + i / 2][item + i % 2 * LINE_FOURS + q],
                          table + 4 * STEP + 4 * (begin + q));
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 2 * TIMES; i++) {
         int four = first + item + i % 2 * LINE_FOURS, y = row + i / 2;
         if (y < rows && four < out_pitch / 4)
             ((__global float4 *)(out + (channel * rows + y) * out_pitch))[four] =
@@ -345,10 +348,10 @@ gaussian_grid_rows(__global const float *grid, __global float *out, __constant c
     }
 }
 
-/* A work-item makes four columns of twice four rows, 4 * DEEP apart. Rows of the grid come through local
- * memory, as many at a time as so many taps see. */
+/* A work-item makes four columns of TIMES times four rows, 4 * DEEP apart. Rows of the grid come through
+ * local memory, as many at a time as so many taps see. */
 #define ACROSS_ITEMS 16
-#define TALL         (8 * DEEP)
+#define TALL         (4 * TIMES * DEEP)
 #define TAPS_RUN     32
 
 __kernel __attribute__((reqd_work_group_size(ACROSS_ITEMS, DEEP, 1))) void
@@ -360,9 +363,12 @@ gaussian_grid_columns(__global const float *grid, __global float *out, __constan
     int column = get_global_id(0), top = get_group_id(1) * TALL, fours = pitch / 4;
     __global const float4 *from =
         (__global const float4 *)(grid + channel * rows * pitch) + min(column, fours - 1);
-    float4 sums[2][4] = {{0, 0, 0, 0}, {0, 0, 0, 0}};
+    float4 sums[TIMES][4];
     if (IS_ALPHA(channel))
         return;
+#pragma unroll
+    for (int i = 0; i < 4 * TIMES; i++)
+        sums[i / 4][i % 4] = (float4)(0);
     for (int begin = 0; begin < 2 * reach + 4; begin += TAPS_RUN) {
         int count = min(TAPS_RUN, 2 * reach + 4 - begin);
         __constant const float *taps = table + 4 * STEP + begin;
@@ -373,13 +379,13 @@ gaussian_grid_columns(__global const float *grid, __global float *out, __constan
 #pragma unroll 4
         for (int k = 0; k < count; k++)
 #pragma unroll
-            for (int i = 0; i < 2; i++)
+            for (int i = 0; i < TIMES; i++)
                 ADD_TAPS(sums[i], lines[4 * (deep + i * DEEP) + k][x], taps + k, float4);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     __global float4 *to = (__global float4 *)(out + channel * out_rows * pitch) + column;
 #pragma unroll
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 4 * TIMES; i++) {
         int row = top + 4 * (deep + i / 4 * DEEP) + i % 4;
         if (column < fours && row < out_rows)
             to[row * fours] = sums[i / 4][i % 4];
