@@ -78,8 +78,12 @@ HONE_API const char *hone_device_kind_name(hone_device_kind kind);
 /**
  * Lists the devices of all platforms, sorted by index.
  *
- * If there is no device, returns HONE_OK with *count 0. Platforms and devices that do not respond to queries
- * are left out; the others keep their index.
+ * If there is no device, returns HONE_OK with *count 0. Devices that do not respond to queries are left out;
+ * the others keep their index. So are platforms that do not list their devices; those after them have lower
+ * indices then. Each query may take 60 seconds, or HONE_DRIVER_TIMEOUT (environment variable; 0: any
+ * time). One that takes longer is left to a thread of its own, and what was asked is left out from then on.
+ * Errors: HONE_ERROR_DEVICE if the OpenCL loader itself hangs, as it does when a driver hangs while it is
+ * loaded. No device can be used in this process then.
  * Ownership: free *list with hone_device_list_free.
  * Threads: safe, except that the first call changes the environment (see the top of this file).
  */
@@ -133,6 +137,9 @@ typedef struct hone_device_request {
 
 /**
  * Opens a device. `request` may be NULL.
+ *
+ * Devices are listed as by hone_device_list; what is left out because it hangs is logged as a warning. A
+ * device named by its index, and the one that is opened, may take any time.
  *
  * Ownership: close *out with hone_device_close.
  * Errors: HONE_ERROR_NO_DEVICE; the message lists the available devices, or says what to install.

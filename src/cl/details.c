@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Everything that a device tells of itself. */
 #include "base/mem.h"
-#include "cl/internal.h"
+#include "cl/listing/patience.h"
+#include "cl/listing/questions.h"
 #include "cl/platforms.h"
 
 #include <stdio.h>
@@ -187,6 +188,44 @@ static hone_status describe(struct device_details *details, const struct found_d
     return HONE_OK;
 }
 
+/* Drivers may hang here as well. */
+struct details_question {
+    struct question question;
+    struct found_device found;
+    struct device_details details;
+    hone_error error;
+    hone_status status;
+};
+
+static void ask_details(struct question *question)
+{
+    struct details_question *q = (struct details_question *)question;
+    q->status = describe(&q->details, &q->found, &q->error);
+}
+
+static void free_details(struct question *question)
+{
+    struct details_question *q = (struct details_question *)question;
+    device_details_finish(&q->details);
+    free(q);
+}
+
+static hone_status ask_all(struct device_details *details, const struct found_device *found,
+                           hone_error *error)
+{
+    struct details_question *q = mem_new(1, sizeof *q);
+    if (!q)
+        return error_memory(error, "the details of a device");
+    *q = (struct details_question){.question = {ask_details, free_details}, .found = *found};
+    TRY(question_ask(&q->question, "telling its details", error));
+    const hone_status status = q->status;
+    if (status)
+        error_pass(error, &q->error);
+    *details = q->details;
+    free(q);
+    return status;
+}
+
 hone_status device_details(struct device_details *details, unsigned index, hone_error *error)
 {
     struct found_device *list = NULL;
@@ -195,7 +234,7 @@ hone_status device_details(struct device_details *details, unsigned index, hone_
     hone_status status = platform_find_devices(&list, &count, error);
     if (!status && index >= count)
         status = error_set(error, HONE_ERROR_NO_DEVICE, "there is no device %u any more", index);
-    THEN(status, describe(details, &list[index], error));
+    THEN(status, ask_all(details, &list[index], error));
     free(list);
     if (status)
         device_details_finish(details);

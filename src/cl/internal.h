@@ -93,10 +93,12 @@ struct hone_event {
 struct found_device {
     cl_platform_id platform;
     cl_device_id id;
+    char platform_name[128];
 };
 hone_status platform_find_devices(struct found_device **list, size_t *count, hone_error *error);
 hone_status platform_describe(cl_platform_id platform, cl_device_id id, hone_device_info *info,
                               char **extensions, hone_error *error);
+void platform_text(cl_platform_id platform, cl_platform_info what, char *to, size_t size);
 /* Asks a text property; *text is "" when the device does not know it. NULL only when memory is short. */
 char *platform_device_text(cl_device_id id, cl_device_info what);
 

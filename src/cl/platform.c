@@ -5,6 +5,8 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cl/drivercache.h"
+#include "cl/listing/patience.h"
+#include "cl/listing/questions.h"
 #include "cl/platforms.h"
 
 #include <stdio.h>
@@ -12,35 +14,20 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_PLATFORMS = 32, MAX_DEVICES = 128, MAX_TEXT = 1 << 16 };
-
-static void copy_platform_text(cl_platform_id platform, cl_platform_info what, char *to, size_t size);
-
-/* The devices of a platform, at most MAX_DEVICES. A platform without any is CL_SUCCESS. */
-static cl_int ask_devices(cl_platform_id platform, cl_device_id ids[MAX_DEVICES], cl_uint *count)
-{
-    *count = 0;
-    cl_int code = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, MAX_DEVICES, ids, count);
-    if (code != CL_SUCCESS)
-        *count = 0;
-    if (*count > MAX_DEVICES)
-        *count = MAX_DEVICES;
-    return code == CL_DEVICE_NOT_FOUND ? CL_SUCCESS : code;
-}
+enum { MAX_TEXT = 1 << 16 };
 
 static hone_status add_devices(struct found_device *list, size_t *count, cl_platform_id platform,
-                               hone_error *error)
+                               char name[128], hone_error *error)
 {
     cl_device_id ids[MAX_DEVICES];
-    char name[128];
     cl_uint found = 0;
-    cl_int code = ask_devices(platform, ids, &found);
-    for (cl_uint i = 0; i < found && *count < MAX_DEVICES; i++)
-        list[(*count)++] = (struct found_device){platform, ids[i]};
-    if (code == CL_SUCCESS)
-        return HONE_OK;
-    copy_platform_text(platform, CL_PLATFORM_NAME, name, sizeof name);
-    return cl_failed(error, code, "platform '%s' does not list its devices: clGetDeviceIDs", name);
+    const hone_status status = question_devices(platform, ids, &found, name, error);
+    for (cl_uint i = 0; i < found && *count < MAX_DEVICES; i++) {
+        struct found_device *device = &list[(*count)++];
+        *device = (struct found_device){platform, ids[i], ""};
+        memcpy(device->platform_name, name, sizeof device->platform_name);
+    }
+    return status;
 }
 
 /* The drivers begin their threads in the first process that asks, and none of its children has them. */
@@ -68,12 +55,7 @@ static hone_status ask_platforms(cl_platform_id platforms[MAX_PLATFORMS], cl_uin
     *count = 0;
     TRY(check_process(error));
     driver_cache_prepare();
-    cl_int code = clGetPlatformIDs(MAX_PLATFORMS, platforms, count);
-    if (code != CL_SUCCESS || *count > MAX_PLATFORMS)
-        *count = code == CL_SUCCESS ? MAX_PLATFORMS : 0;
-    if (code != CL_SUCCESS && code != -1001) /* CL_PLATFORM_NOT_FOUND_KHR: a loader without any driver */
-        return cl_failed(error, code, "clGetPlatformIDs");
-    return HONE_OK;
+    return question_platforms(platforms, count, error);
 }
 
 hone_status platform_find_devices(struct found_device **list, size_t *count, hone_error *error)
@@ -86,7 +68,8 @@ hone_status platform_find_devices(struct found_device **list, size_t *count, hon
         return error_memory(error, "the list of devices");
     hone_status status = ask_platforms(platforms, &found, error);
     for (cl_uint i = 0; i < found; i++) {
-        hone_status one = add_devices(*list, count, platforms[i], error);
+        char name[128];
+        hone_status one = add_devices(*list, count, platforms[i], name, error);
         status = one ? one : status;
     }
     if (status && *count == 0) { /* a platform that fails must not hide the others */
@@ -197,7 +180,7 @@ static bool require_text(struct questions *questions, cl_device_info what, const
 
 #define REQUIRE_TEXT(questions, what, to) require_text(questions, what, #what, to, sizeof(to))
 
-static void copy_platform_text(cl_platform_id platform, cl_platform_info what, char *to, size_t size)
+void platform_text(cl_platform_id platform, cl_platform_info what, char *to, size_t size)
 {
     char text[1024] = "";
     if (clGetPlatformInfo(platform, what, sizeof text - 1, text, NULL) != CL_SUCCESS)
@@ -333,8 +316,8 @@ hone_status platform_describe(cl_platform_id platform, cl_device_id id, hone_dev
 {
     struct questions questions = {.id = id};
     *info = (hone_device_info){0};
-    copy_platform_text(platform, CL_PLATFORM_NAME, info->platform, sizeof info->platform);
-    copy_platform_text(platform, CL_PLATFORM_VERSION, info->platform_version, sizeof info->platform_version);
+    platform_text(platform, CL_PLATFORM_NAME, info->platform, sizeof info->platform);
+    platform_text(platform, CL_PLATFORM_VERSION, info->platform_version, sizeof info->platform_version);
     *extensions = platform_device_text(id, CL_DEVICE_EXTENSIONS);
     if (!*extensions || !require_names(&questions, info)) {
         free(*extensions);
@@ -384,7 +367,7 @@ hone_status hone_device_list(hone_device_info **list, size_t *count, hone_error 
         char *extensions = NULL;
         hone_error why;
         /* One that cannot be described is left out; the others keep their numbers. */
-        if (platform_describe(found[i].platform, found[i].id, &infos[*count], &extensions, &why) == HONE_OK)
+        if (question_describe(&found[i], all - i, &infos[*count], &extensions, &why) == HONE_OK)
             infos[(*count)++].index = (unsigned)i;
         else if (why.status == HONE_ERROR_MEMORY && !why.cl_code)
             status = error_memory(error, "the list of devices");
@@ -410,15 +393,21 @@ void hone_device_list_free(hone_device_info **list)
 
 static void examine_platform(cl_platform_id platform, struct platform_info *info)
 {
-    cl_device_id ids[MAX_DEVICES];
-    copy_platform_text(platform, CL_PLATFORM_NAME, info->name, sizeof info->name);
-    copy_platform_text(platform, CL_PLATFORM_VERSION, info->version, sizeof info->version);
-    copy_platform_text(platform, CL_PLATFORM_VENDOR, info->vendor, sizeof info->vendor);
-    info->code = ask_devices(platform, ids, &info->devices);
-    for (unsigned i = 0; i < info->devices; i++) {
+    struct found_device found[MAX_DEVICES];
+    size_t count = 0;
+    hone_error error = {.status = HONE_OK};
+    add_devices(found, &count, platform, info->name, &error);
+    info->code = error.cl_code;
+    info->devices = (unsigned)count;
+    info->hangs = patience_is_late(platform);
+    if (info->hangs)
+        return;
+    platform_text(platform, CL_PLATFORM_VERSION, info->version, sizeof info->version);
+    platform_text(platform, CL_PLATFORM_VENDOR, info->vendor, sizeof info->vendor);
+    for (size_t i = 0; i < count; i++) {
         hone_device_info device;
         char *extensions = NULL;
-        info->undescribed += platform_describe(platform, ids[i], &device, &extensions, NULL) != HONE_OK;
+        info->undescribed += question_describe(&found[i], count - i, &device, &extensions, NULL) != HONE_OK;
         free(extensions);
     }
 }

@@ -12,6 +12,7 @@ struct platform_info {
     unsigned devices;     /* that it has */
     unsigned undescribed; /* of these, that answer no questions about themselves and cannot be used */
     int code;             /* of asking it for devices; "none" is CL_SUCCESS */
+    bool hangs;           /* it did not list its devices in time; without a name, not even that */
 };
 
 /* *list is freed with free(). No platform at all is HONE_OK with *count 0. */
@@ -19,6 +20,15 @@ hone_status platform_list(struct platform_info **list, size_t *count, hone_error
 
 /* How many hone_device_list numbers, asking none of them anything. */
 hone_status platform_count_devices(size_t *count, hone_error *error);
+
+/* How long a driver may take for each question while devices are listed; 0: any time. Otherwise
+ * HONE_DRIVER_TIMEOUT, or 60. Those that take longer are left out from then on. */
+void platform_set_patience(double seconds);
+double platform_patience(void);
+/* What was left out and was not told yet, as a sentence; NULL: nothing. hone_device_open logs them, too. */
+const char *platform_take_warning(void);
+/* Whether the loader itself hangs, in a driver that it loads: no platform can be used in this process. */
+bool platform_loader_hangs(void);
 
 /* ---- What a device tells of itself beyond hone_device_info: for reports, not for decisions ---- */
 

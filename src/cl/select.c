@@ -3,7 +3,8 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "cl/internal.h"
+#include "cl/listing/questions.h"
+#include "cl/platforms.h"
 #include "cl/selftest.h"
 
 #include <ctype.h>
@@ -156,6 +157,7 @@ static hone_status try_specs(hone_device **out, const struct candidate *all, siz
 /* Those that were found, from `first` to before `end`. */
 struct range {
     size_t first, end;
+    bool is_number; /* the caller wants this one and no other: there is nothing to leave it out for */
 };
 
 /* Fills `all`, which has room for them, with those that describe themselves; `why` is the error of the first
@@ -170,8 +172,11 @@ static size_t describe(struct candidate *all, const struct found_device *found, 
         struct candidate *candidate = &all[described];
         candidate->found = found[i];
         candidate->index = (unsigned)i;
-        if (platform_describe(found[i].platform, found[i].id, &candidate->info, &extensions, &error) ==
-            HONE_OK) {
+        const hone_status status =
+            range.is_number
+                ? platform_describe(found[i].platform, found[i].id, &candidate->info, &extensions, &error)
+                : question_describe(&found[i], range.end - i, &candidate->info, &extensions, &error);
+        if (!status) {
             candidate->info.index = (unsigned)i;
             candidate->score = score(&candidate->info);
             described++;
@@ -186,8 +191,8 @@ static size_t describe(struct candidate *all, const struct found_device *found, 
 static struct range range_of(const char *spec, size_t count)
 {
     unsigned long number = 0;
-    return is_number(spec, &number) && number < count ? (struct range){number, number + 1}
-                                                      : (struct range){0, count};
+    return is_number(spec, &number) && number < count ? (struct range){number, number + 1, true}
+                                                      : (struct range){0, count, false};
 }
 
 /* A device that does not describe itself may be the one that is missed. */
@@ -200,6 +205,13 @@ static hone_status blame_undescribed(bool is_only, const hone_error *why, hone_e
                      why->message);
 }
 
+/* What hangs. */
+static void log_left_out(const hone_device_request *request)
+{
+    for (const char *warning; request->log && (warning = platform_take_warning());)
+        request->log(request->log_user, HONE_LOG_WARNING, warning);
+}
+
 hone_status select_device(hone_device **out, const hone_device_request *request, hone_error *error)
 {
     const char *given = request->spec ? request->spec : getenv("HONE_DEVICE"),
@@ -208,10 +220,12 @@ hone_status select_device(hone_device **out, const hone_device_request *request,
     size_t count = 0;
     hone_error why = {.status = HONE_OK};
     hone_status status = platform_find_devices(&found, &count, error);
+    log_left_out(request);
     if (status)
         return status;
     struct candidate *all = mem_new(count, sizeof *all);
     const size_t described = all ? describe(all, found, range_of(spec, count), &why) : 0;
+    log_left_out(request);
     status = all ? try_specs(out, all, described, spec, request, error)
                  : error_memory(error, "the list of devices");
     if (status == HONE_ERROR_NO_DEVICE && why.status)

@@ -13,6 +13,7 @@
 #include "media/media.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Documented in `hone --help`; scripts depend on them. */
 enum exit_status {
@@ -161,6 +162,12 @@ void cli_media_note(void *user, enum media_note kind, const char *message);
 /* Fills a request from the options, with a log function that prints through cli_warn and cli_note.
  * `common` must outlive the device. */
 hone_device_request cli_device_request(const struct common_options *common);
+
+/* hone_device_list; warns of what is left out because it hangs, and says which driver does if it is the
+ * loader. */
+hone_status cli_list_devices(hone_device_info **list, size_t *count, const struct common_options *common,
+                             hone_error *error);
+void cli_warn_of_hanging(const struct common_options *common);
 
 /* Opens the device `spec` (of the options: common->device), with time stamps, and says under -v which it is.
  * `common` must outlive the device, which logs by it; `spec` need not. */

@@ -331,7 +331,7 @@ static int run(int argc, char **argv)
                          operands.items[0]);
     if (common.device)
         return report_one(&common);
-    if (hone_device_list(&list, &count, &error))
+    if (cli_list_devices(&list, &count, &common, &error))
         return cli_fail(&common, &error);
     int status = report(&common, list, count);
     hone_device_list_free(&list);

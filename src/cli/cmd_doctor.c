@@ -2,6 +2,7 @@
 /* hone doctor: is OpenCL set up right here, does each filter give right results, and what to do if not. */
 #include "cli/cli.h"
 #include "cli/guard.h"
+#include "cli/pick/blamed.h"
 #include "cli/show.h"
 
 #include "base/error.h"
@@ -128,6 +129,8 @@ static int examine(struct report *report)
     report->on_terminal = cli_on_terminal() && !report->common.quiet;
     watch_driver(report, "looking for drivers");
     hone_status status = doctor_run(&request, &result, &error);
+    if (status)
+        blame_driver(&error);
     guard_unwatch(&report->watch);
     guard_end();
     if (report->on_terminal)

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "cli/blame.h"
+#include "cli/pick/blamed.h"
 #include "filter/registry.h"
 #include "tune/worker/worker.h"
 
@@ -107,6 +108,8 @@ static int dispatch(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--tune-worker") == 0) /* by `hone tune`: see tune/worker/worker.h */
         return worker_main(WORKER_IN, WORKER_OUT);
+    if (argc == 3 && strcmp(argv[1], LISTING_ARGUMENT) == 0) /* by hone: see cli/pick/blamed.h */
+        return listing_main(argv[2]);
     if (argc < 2)
         return cli_usage(NULL, "a command is missing");
     cli_wants_json = has_json(argc, argv);

@@ -6,6 +6,8 @@
 #include "base/hash.h"
 #include "base/json_text.h"
 #include "base/text.h"
+#include "cl/platforms.h"
+#include "cli/pick/blamed.h"
 #include "filter/registry.h"
 
 #include <jansson.h>
@@ -225,6 +227,22 @@ static hone_status parse_hint(const char *word, hone_performance *hint, hone_err
     return error_usage(error, "--perf-hint is high, normal or low, not '%s'", word);
 }
 
+hone_status cli_list_devices(hone_device_info **list, size_t *count, const struct common_options *common,
+                             hone_error *error)
+{
+    const hone_status status = hone_device_list(list, count, error);
+    cli_warn_of_hanging(common);
+    if (status)
+        blame_driver(error);
+    return status;
+}
+
+void cli_warn_of_hanging(const struct common_options *common)
+{
+    for (const char *warning; (warning = platform_take_warning());)
+        cli_warn(common, "%s", warning);
+}
+
 const char *cli_device_name(const hone_device *device)
 {
     const hone_device_info *info = hone_device_get_info(device);
@@ -243,6 +261,7 @@ hone_status cli_open_device(hone_device **out, const struct common_options *comm
         status = check_hint(*out, error);
     if (status) {
         hone_device_close(out);
+        blame_driver(error);
         return status;
     }
     const hone_device_info *info = hone_device_get_info(*out);

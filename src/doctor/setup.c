@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cl/platforms.h"
+#include "doctor/drivers.h"
 #include "doctor/internal.h"
 
 #include <dlfcn.h>
@@ -13,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static const char vendor_folder[] = "/etc/OpenCL/vendors";
 
 /* ---- The loader ---- */
 
@@ -64,6 +63,7 @@ static void look_at_environment(struct doctor *doctor)
         {"POCL_DEVICES", "PoCL shows these devices"},
         {"RUSTICL_ENABLE", "rusticl uses these drivers"},
         {"HONE_DEVICE", "the device that hone uses unless told otherwise"},
+        {"HONE_DRIVER_TIMEOUT", "a driver may take so many seconds to list its devices"},
         {"HONE_TUNE_CLOCK", "kernels may be tuned by another clock than the device's"},
         {"HONE_TUNE_REFERENCE",
          "plain C may take so many seconds to say what is right at the size that is tuned"},
@@ -109,53 +109,23 @@ static void look_at_icd_file(struct doctor *doctor, const char *path)
     text_finish(&text);
 }
 
-static void look_at_icd_folder(struct doctor *doctor, const char *folder)
+static void look_at_driver(void *user, enum driver_kind kind, const char *path)
 {
-    char pattern[4096];
-    glob_t found = {0};
-    snprintf(pattern, sizeof pattern, "%s/*.icd", folder);
-    if (glob(pattern, 0, NULL, &found) != 0 || found.gl_pathc == 0)
-        doctor_tell(doctor, DOCTOR_DRIVERS, DOCTOR_WARNING, -1, folder, NULL, "no driver is registered here");
-    for (size_t i = 0; i < found.gl_pathc; i++)
-        look_at_icd_file(doctor, found.gl_pathv[i]);
-    globfree(&found);
-}
-
-static bool is_folder(const char *path)
-{
-    DIR *folder = opendir(path);
-    if (folder)
-        closedir(folder);
-    return folder != NULL;
-}
-
-/* By the rules of the common loaders: OCL_ICD_VENDORS is a folder, an ICD file (without a slash: one of the
- * usual folder), or a library. */
-static void look_at_drivers(struct doctor *doctor)
-{
-    const char *set = getenv("OCL_ICD_VENDORS");
-    char path[4096];
-    if (!set || !*set)
-        set = getenv("OPENCL_VENDOR_PATH");
-    if (!set || !*set) {
-        look_at_icd_folder(doctor, vendor_folder);
-        return;
-    }
-    size_t length = strlen(set);
-    bool icd = length > 4 && strcmp(set + length - 4, ".icd") == 0;
-    snprintf(path, sizeof path, "%s%s%s", strchr(set, '/') ? "" : vendor_folder, strchr(set, '/') ? "" : "/",
-             set);
-    if (is_folder(set))
-        look_at_icd_folder(doctor, set);
-    else if (icd)
-        look_at_icd_file(doctor, path);
+    if (kind == DRIVER_FILE)
+        look_at_icd_file(user, path);
+    else if (kind == DRIVER_LIBRARY)
+        look_at_library(user, path, path);
     else
-        look_at_library(doctor, set, set);
+        doctor_tell(user, DOCTOR_DRIVERS, DOCTOR_WARNING, -1, path, NULL, "no driver is registered here");
 }
 
 static void look_at_platform(struct doctor *doctor, const struct platform_info *info)
 {
-    if (info->code)
+    if (info->hangs)
+        doctor_tell(doctor, DOCTOR_DRIVERS, DOCTOR_WRONG, -1, info->name[0] ? info->name : "a platform",
+                    "HONE_DRIVER_TIMEOUT=SECONDS waits longer, OCL_ICD_VENDORS leaves its driver out",
+                    "does not list its devices within %g s, and is not used", platform_patience());
+    else if (info->code)
         doctor_tell(
             doctor, DOCTOR_DRIVERS, DOCTOR_WARNING, -1, info->name,
             "is the kernel's driver of the same version? Restarting the machine often helps after an update",
@@ -181,7 +151,7 @@ hone_status doctor_look_at_setup(struct doctor *doctor, hone_error *error)
     hone_status status = platform_list(&list, &count, error);
     look_at_loader(doctor);
     look_at_environment(doctor);
-    look_at_drivers(doctor);
+    drivers_each(look_at_driver, doctor);
     for (size_t i = 0; i < count; i++)
         look_at_platform(doctor, &list[i]);
     free(list);

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "cl/platforms.h"
 #include "cli/guard.h"
 #include "cli/policy.h"
 #include "cli/survive.h"
@@ -351,6 +352,8 @@ static int run(int argc, char **argv)
     if (parsed == PARSED_GO) {
         const struct operands inputs = {operands.items + 1, operands.count - 1};
         o.output = output_of(o.output);
+        if (o.timeout >= 0)
+            platform_set_patience(o.timeout);
         status = check_options(&o, &operands);
         THEN(status, check_writing(&o));
         THEN(status, heed_policy(&o));

@@ -9,6 +9,7 @@
 #include "cl/platforms.h"
 #include "cl/selftest.h"
 #include "cli/guard.h"
+#include "cli/pick/blamed.h"
 #include "cli/pick/opening.h"
 
 #include <stdio.h>
@@ -164,21 +165,12 @@ static void leave_out_failing(struct shared_device *shared, const struct engine 
     shared->count = fit > 0 ? kept : shared->count;
 }
 
-static hone_status count_devices(const struct shared_device *shared, size_t *count, hone_error *error)
-{
-    struct guard_watch watch;
-    guard_watch(&watch, share_bound(shared, 0), "listing the devices");
-    const hone_status status = platform_count_devices(count, error);
-    guard_unwatch(&watch);
-    return status;
-}
-
 /* One that cannot be opened is left out while there is another. */
 static hone_status open_every(struct shared_device *shared, const struct engine *engine, hone_error *error)
 {
     bool passed[POOL_DEVICES];
     size_t count = 0;
-    hone_status status = count_devices(shared, &count, error), last = HONE_OK;
+    hone_status status = platform_count_devices(&count, error), last = HONE_OK;
     for (size_t i = 0; i < count && !status; i++) {
         char number[24];
         snprintf(number, sizeof number, "%zu", i);
@@ -218,13 +210,33 @@ static void await_early(struct shared_device *shared)
     guard_unwatch(&watch);
 }
 
+/* Finds out what hangs while devices are listed, with a bound of its own: what comes after it leaves that
+ * out. Devices that are named by numbers are not asked about themselves: that is opening's. */
+static hone_status list_first(const struct common_options *common, const char *spec, hone_error *error)
+{
+    hone_device_info *list = NULL;
+    size_t count = 0;
+    const bool by_number = spec && (strcmp(spec, "all") == 0 || strspn(spec, "0123456789,") == strlen(spec));
+    if (!by_number) {
+        TRY(cli_list_devices(&list, &count, common, error));
+        hone_device_list_free(&list);
+        return HONE_OK;
+    }
+    const hone_status status = platform_count_devices(&count, error);
+    cli_warn_of_hanging(common);
+    if (status)
+        blame_driver(error);
+    return status;
+}
+
 static hone_status open_devices(struct shared_device *shared, const struct engine *engine,
                                 const hone_image_desc *input, const hone_image_desc *second,
                                 hone_error *error)
 {
-    await_early(shared);
     const struct common_options *common = &engine->options->common;
     const char *spec = apply_device_spec(common);
+    TRY(list_first(common, spec, error));
+    await_early(shared);
     if (spec && strcmp(spec, "all") == 0)
         return open_every(shared, engine, error);
     return spec && is_list(spec) ? open_list(shared, engine, spec, error)

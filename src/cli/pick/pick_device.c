@@ -201,6 +201,8 @@ hone_status pick_device(unsigned *index, const struct pick_request *request, hon
     size_t count = 0;
     *index = 0;
     hone_status status = hone_device_list(&devices, &count, error);
+    if (!status && count == 1)
+        *index = devices[0].index; /* not 0 where others are left out */
     if (!status && count > 1)
         status = pick_device_among(index, request, devices, count, error);
     hone_device_list_free(&devices);
