@@ -23,6 +23,8 @@
 
 static const char file_name[] = "tuning.jsonl";
 static const size_t max_file = 256u << 20;
+/* Each run reads all of the user's own: one that a disk has left longer would hold it up for minutes. */
+static const off_t most_own = (off_t)1 << 30;
 
 /* ---- The user's file ---- */
 
@@ -154,6 +156,15 @@ static hone_status load_open(struct loading *l, int file, hone_error *error)
     return status;
 }
 
+static hone_status check_length(int file, hone_error *error)
+{
+    struct stat info;
+    if (fstat(file, &info) != 0 || info.st_size <= most_own)
+        return HONE_OK;
+    return error_io(error, "'%s' is not used: it has %.1f GB, and may have %.1f; move it away", file_name,
+                    (double)info.st_size * 1e-9, (double)most_own * 1e-9);
+}
+
 /* Opens the user's file for reading; *file is -1 where there is none. */
 static hone_status open_to_read(int *file, hone_error *error)
 {
@@ -164,8 +175,12 @@ static hone_status open_to_read(int *file, hone_error *error)
     TRY(open_folder(path, &folder, error));
     hone_status status = file_private_open(folder, file_name, file, &missing, error);
     close(folder);
-    if (status)
+    if (status) {
         *file = -1;
+    } else if ((status = check_length(*file, error))) {
+        close(*file);
+        *file = -1;
+    }
     return missing ? HONE_OK : status;
 }
 

@@ -7,10 +7,12 @@
 #include "choose/records_json.h"
 #include "support.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const struct record_device device = {.name = "Toaster {\"case\":{",
                                             .vendor = "Kitchen",
@@ -178,6 +180,28 @@ TEST(zero_bytes_and_an_open_end_lose_one_line)
     REQUIRE_OK(records_load(&got, READ_CHOICES, &error));
     CHECK_EQ(got.choice_count, 2);
     CHECK_EQ(got.skipped, 1);
+    records_finish(&got);
+    text_finish(&file);
+}
+
+/* As a disk that failed may leave it: all that was added are zero bytes, which take no room. */
+TEST(a_file_without_end_is_not_read)
+{
+    struct text file = {0};
+    struct records got = {0};
+    hone_error error;
+    char path[PATH_MAX];
+    const struct record_choice choice = choice_at(1, 0);
+    record_choice_print(&choice, &file);
+    write_user_file(&file);
+    REQUIRE_OK(records_path(path, &error));
+    CHECK_EQ(truncate(path, (off_t)1 << 40), 0);
+    CHECK_EQ(records_load(&got, READ_CHOICES, &error), HONE_ERROR_IO);
+    CHECK(strstr(error.message, "1099.5 GB"));
+    CHECK_EQ(got.choice_count, 0);
+    CHECK_EQ(truncate(path, (off_t)file.length), 0);
+    REQUIRE_OK(records_load(&got, READ_CHOICES, &error));
+    CHECK_EQ(got.choice_count, 1);
     records_finish(&got);
     text_finish(&file);
 }
