@@ -7,6 +7,7 @@
  *   HANG_IN=info       when one of them is asked about itself
  *   HANG_IN=second     when the second is, while the first one answers nothing of use
  *   HANG_IN=nothing    never: neither answers anything of use
+ *   HANG_IN=company    never, but the process ends if two threads ask for its devices at the same time
  *
  * Otherwise it has no devices.
  */
@@ -14,6 +15,7 @@
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl_icd.h>
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,12 +79,24 @@ static cl_int CL_API_CALL get_platform_info(cl_platform_id asked, cl_platform_in
                                           : answer("OpenCL 1.2 sleeping", size, value, size_ret);
 }
 
+/* Long enough for the others to come. */
+static void be_asked(void)
+{
+    static atomic_int guests;
+    if (atomic_fetch_add(&guests, 1) > 0)
+        abort();
+    usleep(200000);
+    atomic_fetch_sub(&guests, 1);
+}
+
 static cl_int CL_API_CALL get_devices(cl_platform_id asked, cl_device_type type, cl_uint most,
                                       cl_device_id *list, cl_uint *count)
 {
     (void)asked;
     (void)type;
     hang("devices");
+    if (hangs_in("company"))
+        be_asked();
     if (!hangs_in("info") && !hangs_in("second") && !hangs_in("nothing"))
         return CL_DEVICE_NOT_FOUND;
     for (cl_uint i = 0; list && i < most && i < 2; i++)

@@ -9,12 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Over each question and what is made of its answer: PoCL 3.1 gives a thread devices that another one, the
+ * first to ask, has not finished yet. A driver that hangs holds it for as long as one may take. */
+static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+
 static void free_question(struct question *question)
 {
     free(question);
 }
 
-hone_status question_ask(struct question *question, const char *what, hone_error *error)
+static hone_status ask(struct question *question, const char *what, hone_error *error)
 {
     switch (patience_ask(question)) {
     case ANSWER_CAME:
@@ -26,6 +30,14 @@ hone_status question_ask(struct question *question, const char *what, hone_error
         break;
     }
     return error_set(error, HONE_ERROR_DEVICE, "%s took longer than %g s", what, patience_seconds());
+}
+
+hone_status question_ask(struct question *question, const char *what, hone_error *error)
+{
+    pthread_mutex_lock(&one_at_a_time);
+    const hone_status status = ask(question, what, error);
+    pthread_mutex_unlock(&one_at_a_time);
+    return status;
 }
 
 /* ---- The loader ---- */
@@ -58,14 +70,14 @@ bool platform_loader_hangs(void)
     return patience_is_late(&loader);
 }
 
-hone_status question_platforms(cl_platform_id platforms[MAX_PLATFORMS], cl_uint *count, hone_error *error)
+static hone_status find_platforms(cl_platform_id platforms[MAX_PLATFORMS], cl_uint *count, hone_error *error)
 {
     struct platforms_question *q = platform_loader_hangs() ? NULL : mem_new(1, sizeof *q);
     *count = 0;
     if (!q)
         return platform_loader_hangs() ? loader_hangs(error) : error_memory(error, "the list of platforms");
     q->question = (struct question){ask_platforms, free_question};
-    const hone_status status = question_ask(&q->question, "listing the platforms", error);
+    const hone_status status = ask(&q->question, "listing the platforms", error);
     if (status == HONE_ERROR_MEMORY)
         return status;
     if (status) {
@@ -79,6 +91,14 @@ hone_status question_platforms(cl_platform_id platforms[MAX_PLATFORMS], cl_uint 
     if (code != CL_SUCCESS && code != -1001) /* CL_PLATFORM_NOT_FOUND_KHR: a loader without any driver */
         return cl_failed(error, code, "clGetPlatformIDs");
     return HONE_OK;
+}
+
+hone_status question_platforms(cl_platform_id platforms[MAX_PLATFORMS], cl_uint *count, hone_error *error)
+{
+    pthread_mutex_lock(&one_at_a_time);
+    const hone_status status = find_platforms(platforms, count, error);
+    pthread_mutex_unlock(&one_at_a_time);
+    return status;
 }
 
 /* ---- A platform ---- */
@@ -126,7 +146,7 @@ static hone_status find_name(cl_platform_id platform, char name[128], hone_error
     if (!q)
         return error_memory(error, "the name of a platform");
     *q = (struct name_question){.question = {ask_name, free_question}, .platform = platform};
-    const hone_status status = question_ask(&q->question, "telling its name", error);
+    const hone_status status = ask(&q->question, "telling its name", error);
     if (status)
         return status == HONE_ERROR_MEMORY ? status : leave_out(platform, "?", "telling its name", error);
     memcpy(name, q->name, sizeof q->name);
@@ -134,8 +154,8 @@ static hone_status find_name(cl_platform_id platform, char name[128], hone_error
     return HONE_OK;
 }
 
-hone_status question_devices(cl_platform_id platform, cl_device_id ids[MAX_DEVICES], cl_uint *count,
-                             char name[128], hone_error *error)
+static hone_status find_devices(cl_platform_id platform, cl_device_id ids[MAX_DEVICES], cl_uint *count,
+                                char name[128], hone_error *error)
 {
     *count = 0;
     if (patience_is_late(platform))
@@ -145,7 +165,7 @@ hone_status question_devices(cl_platform_id platform, cl_device_id ids[MAX_DEVIC
     if (!q)
         return error_memory(error, "the devices of a platform");
     *q = (struct devices_question){.question = {ask_devices, free_question}, .platform = platform};
-    const hone_status status = question_ask(&q->question, "listing its devices", error);
+    const hone_status status = ask(&q->question, "listing its devices", error);
     if (status)
         return status == HONE_ERROR_MEMORY ? status : leave_out(platform, name, "listing its devices", error);
     const cl_int code = q->code;
@@ -155,6 +175,15 @@ hone_status question_devices(cl_platform_id platform, cl_device_id ids[MAX_DEVIC
     if (code == CL_SUCCESS || code == CL_DEVICE_NOT_FOUND)
         return HONE_OK;
     return cl_failed(error, code, "platform '%s' does not list its devices: clGetDeviceIDs", name);
+}
+
+hone_status question_devices(cl_platform_id platform, cl_device_id ids[MAX_DEVICES], cl_uint *count,
+                             char name[128], hone_error *error)
+{
+    pthread_mutex_lock(&one_at_a_time);
+    const hone_status status = find_devices(platform, ids, count, name, error);
+    pthread_mutex_unlock(&one_at_a_time);
+    return status;
 }
 
 /* ---- A device ---- */
@@ -200,8 +229,8 @@ static void leave_out_device(const struct found_device *found, size_t count)
         patience_note_late(found[i].id, "%s", "");
 }
 
-hone_status question_describe(const struct found_device *found, size_t count, hone_device_info *info,
-                              char **extensions, hone_error *error)
+static hone_status describe(const struct found_device *found, size_t count, hone_device_info *info,
+                            char **extensions, hone_error *error)
 {
     *extensions = NULL;
     if (patience_is_late(found->id))
@@ -210,7 +239,7 @@ hone_status question_describe(const struct found_device *found, size_t count, ho
     if (!q)
         return error_memory(error, "the description of a device");
     *q = (struct description_question){.question = {ask_description, free_description}, .found = *found};
-    hone_status status = question_ask(&q->question, "describing a device", error);
+    hone_status status = ask(&q->question, "describing a device", error);
     if (status == HONE_ERROR_MEMORY)
         return status;
     if (status) {
@@ -225,6 +254,15 @@ hone_status question_describe(const struct found_device *found, size_t count, ho
         *extensions = q->extensions;
     q->extensions = status ? q->extensions : NULL;
     free_description(&q->question);
+    return status;
+}
+
+hone_status question_describe(const struct found_device *found, size_t count, hone_device_info *info,
+                              char **extensions, hone_error *error)
+{
+    pthread_mutex_lock(&one_at_a_time);
+    const hone_status status = describe(found, count, info, extensions, error);
+    pthread_mutex_unlock(&one_at_a_time);
     return status;
 }
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A driver that hangs while devices are listed, beside PoCL's: tests/vendor/hanging.c.  listing.py build=FOLDER"""
 
+import concurrent.futures
 import ctypes
 import json
 import os
@@ -88,30 +89,46 @@ def test_without_a_bound_nothing_is_left_out():
         frame.check(done.stderr == "" and "Sleeper" not in done.stdout, done.stderr + done.stdout)
 
 
-def list_and_open(drivers):
-    """In a process of its own: what the library finds, and whether it opens one."""
-    library = ctypes.CDLL(os.path.abspath(os.path.join(frame.build(), "libhone.so.0")))
-    os.environ.update(drivers.environment, HANG_IN="devices", **UNSORTED)
-    devices, count, device = ctypes.c_void_p(), ctypes.c_size_t(), ctypes.c_void_p()
-    status = library.hone_device_list(ctypes.byref(devices), ctypes.byref(count), None)
-    opened = library.hone_device_open(ctypes.byref(device), None, None)
-    return status, count.value, opened
+def in_a_process(drivers, where, action):
+    """What the action answers that is given the library, in a process of its own; empty if that ends early."""
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.environ.update(drivers.environment, HANG_IN=where, **UNSORTED)
+            library = ctypes.CDLL(os.path.abspath(os.path.join(frame.build(), "libhone.so.0")))
+            os.write(theirs, repr(action(library)).encode())
+        finally:
+            os._exit(0)
+    os.close(theirs)
+    with os.fdopen(ours) as answer:
+        found = answer.read()
+    os.waitpid(child, 0)
+    return found
+
+
+def list_devices(library):
+    devices, count = ctypes.c_void_p(), ctypes.c_size_t()
+    return library.hone_device_list(ctypes.byref(devices), ctypes.byref(count), None), count.value
 
 
 def test_the_library_leaves_it_out_as_well():
     with Drivers() as drivers:
-        ours, theirs = os.pipe()
-        child = os.fork()
-        if child == 0:
-            try:
-                os.write(theirs, repr(list_and_open(drivers)).encode())
-            finally:
-                os._exit(0)
-        os.close(theirs)
-        with os.fdopen(ours) as answer:
-            found = answer.read()
-        os.waitpid(child, 0)
-        frame.check(found == "(0, 1, 0)", found)
+        found = in_a_process(drivers, "devices", lambda library: (
+            list_devices(library), library.hone_device_open(ctypes.byref(ctypes.c_void_p()), None, None)))
+        frame.check(found == "((0, 1), 0)", found)
+
+
+def list_in_threads(library):
+    with concurrent.futures.ThreadPoolExecutor(4) as threads:
+        return {found.result() for found in [threads.submit(list_devices, library) for _ in range(4)]}
+
+
+def test_a_driver_is_asked_for_its_devices_by_one_thread_at_a_time():
+    """PoCL's answers are not complete before the first is."""
+    with Drivers() as drivers:
+        found = in_a_process(drivers, "company", list_in_threads)
+        frame.check(found == "{(0, 1)}", found)
 
 
 if __name__ == "__main__":
