@@ -29,6 +29,8 @@ double platform_patience(void);
 const char *platform_take_warning(void);
 /* Whether the loader itself hangs, in a driver that it loads: no platform can be used in this process. */
 bool platform_loader_hangs(void);
+/* Whether anything was left out, whose thread may hold locks. */
+bool platform_any_hangs(void);
 
 /* ---- What a device tells of itself beyond hone_device_info: for reports, not for decisions ---- */
 

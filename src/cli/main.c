@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 
 #include "base/mem.h"
+#include "cl/platforms.h"
 #include "cli/blame.h"
 #include "cli/pick/blamed.h"
 #include "filter/registry.h"
@@ -139,6 +140,15 @@ static bool hold_standard_descriptors(void)
     return true;
 }
 
+/* A driver that hangs may hold what exit() waits for: the lock of the dynamic linker, or its own. */
+static void leave_if_held(int status)
+{
+    if (!platform_any_hangs())
+        return;
+    fflush(NULL);
+    _exit(status);
+}
+
 int main(int argc, char **argv)
 {
     if (!hold_standard_descriptors()) {
@@ -154,5 +164,6 @@ int main(int argc, char **argv)
         status = EXIT_IO;
     }
     blame_end();
+    leave_if_held(status);
     return status;
 }

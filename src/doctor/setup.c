@@ -149,6 +149,8 @@ hone_status doctor_look_at_setup(struct doctor *doctor, hone_error *error)
     struct platform_info *list = NULL;
     size_t count = 0;
     hone_status status = platform_list(&list, &count, error);
+    if (platform_loader_hangs()) /* so would all that loads a library */
+        return status;
     look_at_loader(doctor);
     look_at_environment(doctor);
     drivers_each(look_at_driver, doctor);

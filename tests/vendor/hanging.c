@@ -2,7 +2,8 @@
 /**
  * A driver with two devices that does not come back from one question.
  *
- *   HANG_IN=platforms  while it is loaded
+ *   HANG_IN=library    while its library is loaded
+ *   HANG_IN=platforms  when the loader asks for its platform
  *   HANG_IN=devices    when it is to list its devices
  *   HANG_IN=info       when one of them is asked about itself
  *   HANG_IN=second     when the second is, while the first one answers nothing of use
@@ -43,6 +44,11 @@ static void hang(const char *where)
 {
     while (hangs_in(where))
         pause();
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    hang("library");
 }
 
 static cl_int CL_API_CALL get_platforms(cl_uint most, cl_platform_id *platforms, cl_uint *count)

@@ -165,7 +165,7 @@ static struct late {
 static struct late *find(const void *subject)
 {
     struct late *late = all_late;
-    while (late && late->subject != subject)
+    while (late && subject && late->subject != subject)
         late = late->next;
     return late;
 }

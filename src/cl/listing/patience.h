@@ -33,7 +33,7 @@ enum answer patience_ask(struct question *question);
 /* What was found to hang is not asked again in this process: `subject` is a handle of the driver's.
  * An empty sentence is not given out. */
 void patience_note_late(const void *subject, const char *format, ...) __attribute__((format(printf, 2, 3)));
-bool patience_is_late(const void *subject);
+bool patience_is_late(const void *subject); /* NULL: any */
 
 /* A sentence of patience_note_late that was not given out yet, or NULL. */
 const char *patience_take_note(void);

@@ -278,6 +278,11 @@ double platform_patience(void)
     return patience_seconds();
 }
 
+bool platform_any_hangs(void)
+{
+    return patience_is_late(NULL);
+}
+
 const char *platform_take_warning(void)
 {
     return patience_take_note();

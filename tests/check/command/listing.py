@@ -67,7 +67,7 @@ def test_the_only_device_that_describes_itself_is_used_whatever_its_number():
 def test_a_loader_that_hangs_ends_the_run_and_the_driver_is_named():
     """In the last case because the loader sorts platforms by their devices."""
     with Drivers() as drivers:
-        for where, how in (("platforms", UNSORTED), ("devices", {})):
+        for where, how in (("library", {}), ("platforms", UNSORTED), ("devices", {})):
             for command in (("devices",), ("apply", "box", drivers.picture(), "-o", drivers.path("out.pgm"), "--timeout", "2"),
                             ("apply", "box", drivers.picture(), "-o", drivers.path("out.pgm"), "--timeout", "2", "--device", "all"),
                             ("doctor", "gray")):
