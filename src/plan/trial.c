@@ -13,6 +13,7 @@
 #include "cl/selftest.h"
 #include "filter/case.h"
 #include "hone/event.h"
+#include "plan/duel.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@
 
 enum {
     CANDIDATES = 5,
-    SAMPLES = 3,         /* timed runs of each; the first of them settles */
+    SAMPLES = 3,         /* timed runs of each before the fastest is compared; the first of them settles */
     START_AFTER = 2,     /* runs before anything is built: most plans run once */
     COMPILE_AFTER = 40,  /* runs in ... */
     COMPILE_S = 5,       /* ... so many seconds at least, before anything is compiled, or ... */
@@ -35,7 +36,7 @@ static const double hopeless = 2;               /* times slower than another: on
 struct candidate {
     struct choice choice;
     struct instance *instance; /* [0]: the plan's own, not owned */
-    int begun, ended;          /* runs; begun: not counted for [0] */
+    int begun, ended;          /* runs that were timed; begun: not counted for [0] */
     double best_ms;            /* -1: no time known */
 };
 
@@ -53,6 +54,8 @@ struct trial {
     uint64_t start; /* clock_ns */
     struct pending pending[MAX_PENDING];
     int pending_count;
+    int rival; /* the candidate that runs by turns with the plan's own in the end; 0: none yet */
+    struct duel duel;
     pthread_t builder;
     bool started;
     bool all_kept;        /* nothing has to be compiled */
@@ -142,19 +145,24 @@ static bool is_known(const struct trial *t, const struct candidate *candidate)
 }
 
 /* Nothing is run again before the time of its last run is known: a frame is not given to what turned out
- * hopeless. */
+ * hopeless, and runs of the plan's own come in between. */
+static bool may_run(const struct trial *t, int candidate)
+{
+    const struct candidate *c = &t->candidates[candidate];
+    const bool wanted = !is_known(t, c) || (candidate == t->rival && !duel_over(&t->duel));
+    return wanted && c->begun == c->ended;
+}
+
 static struct instance *take_turn(struct trial *t)
 {
     struct instance *next = t->candidates[0].instance;
     pthread_mutex_lock(&t->lock);
-    for (int i = is_known(t, &t->candidates[0]) ? 1 : t->count; i < t->count; i++) {
-        struct candidate *candidate = &t->candidates[i];
-        if (!is_known(t, candidate) && candidate->begun == candidate->ended) {
-            candidate->begun++;
-            next = candidate->instance;
+    for (int i = is_known(t, &t->candidates[0]) ? 1 : t->count; i < t->count; i++)
+        if (may_run(t, i)) {
+            t->candidates[i].begun++;
+            next = t->candidates[i].instance;
             break;
         }
-    }
     pthread_mutex_unlock(&t->lock);
     return next;
 }
@@ -203,14 +211,23 @@ static int candidate_of(struct trial *t, const struct instance *instance)
     return found;
 }
 
-static void take_time(struct candidate *candidate, const hone_event *event)
+/* Of a run that failed, `event` is NULL. */
+static void take_time(struct trial *t, int index, const hone_event *event)
 {
+    struct candidate *candidate = &t->candidates[index];
     hone_times times;
-    if (hone_event_times(event, &times, NULL) != HONE_OK || times.ended <= times.started)
+    if (!event || hone_event_times(event, &times, NULL) != HONE_OK || times.ended <= times.started) {
+        if (t->rival && index == t->rival)
+            duel_lost(&t->duel);
         return;
+    }
     double ms = (double)(times.ended - times.started) * 1e-6;
     if (candidate->best_ms < 0 || ms < candidate->best_ms)
         candidate->best_ms = ms;
+    if (t->rival && index == 0)
+        duel_own(&t->duel, ms);
+    else if (t->rival && index == t->rival)
+        duel_other(&t->duel, ms);
 }
 
 /* Reads the times of runs that are done. */
@@ -224,10 +241,8 @@ static void harvest(struct trial *t)
             t->pending[left++] = t->pending[i];
             continue;
         }
-        struct candidate *candidate = &t->candidates[t->pending[i].candidate];
-        candidate->ended++;
-        if (!status)
-            take_time(candidate, t->pending[i].event);
+        t->candidates[t->pending[i].candidate].ended++;
+        take_time(t, t->pending[i].candidate, status ? NULL : t->pending[i].event);
         hone_event_destroy(&t->pending[i].event);
     }
     t->pending_count = left;
@@ -237,9 +252,7 @@ void trial_note(struct trial *t, const struct instance *instance, hone_event *ev
 {
     harvest(t);
     int candidate = candidate_of(t, instance);
-    bool enough =
-        candidate == 0 && (t->candidates[0].ended >= SAMPLES || t->pending_count >= MAX_OWN_PENDING);
-    if (t->runs <= START_AFTER || enough)
+    if (t->runs <= START_AFTER || (candidate == 0 && t->pending_count >= MAX_OWN_PENDING))
         hone_event_destroy(&event);
     else
         t->pending[t->pending_count++] = (struct pending){event, candidate};
@@ -250,6 +263,8 @@ void trial_failed(struct trial *t, const struct instance *instance)
     struct candidate *candidate = &t->candidates[candidate_of(t, instance)];
     candidate->ended = SAMPLES;
     candidate->best_ms = -1; /* of no time: it cannot win */
+    if (candidate == &t->candidates[t->rival])
+        t->duel = (struct duel){.rounds = DUEL_ROUNDS};
 }
 
 /* ---- The end ---- */
@@ -285,7 +300,7 @@ void trial_end(struct trial **slot)
 static bool all_known(struct trial *t)
 {
     pthread_mutex_lock(&t->lock);
-    bool known = t->built && t->pending_count == 0;
+    bool known = t->built;
     for (int i = 0; i < t->count && known; i++)
         known = is_known(t, &t->candidates[i]);
     pthread_mutex_unlock(&t->lock);
@@ -302,6 +317,30 @@ static int fastest(const struct trial *t)
             best = i;
     }
     return best;
+}
+
+/* The candidate that stays, or -1 while more runs are wanted. What looks fastest takes the place of the
+ * plan's own only when it is so by turns, too. */
+static int outcome(struct trial *t)
+{
+    if (!all_known(t))
+        return -1;
+    if (!t->rival)
+        t->rival = fastest(t);
+    if (!t->rival)
+        return 0;
+    if (!duel_over(&t->duel))
+        return -1;
+    return duel_won(&t->duel) ? t->rival : 0;
+}
+
+/* Times by turns compare better than those before. */
+static void take_times_of_duel(struct trial *t)
+{
+    if (!t->rival || t->duel.other_ms <= 0)
+        return;
+    t->candidates[0].best_ms = t->duel.own_ms;
+    t->candidates[t->rival].best_ms = t->duel.other_ms;
 }
 
 static void add_ranked(struct record_choice *record, const struct candidate *candidate)
@@ -339,9 +378,10 @@ bool trial_conclude(struct trial **slot, struct instance **instance, enum choice
 {
     struct trial *t = *slot;
     harvest(t);
-    if (!all_known(t))
+    const int best = outcome(t);
+    if (best < 0)
         return false;
-    int best = fastest(t);
+    take_times_of_duel(t);
     if (t->candidates[best].best_ms >= 0)
         remember(t, best);
     device_log(t->device, HONE_LOG_INFO, "%s: tried %d configurations on the way; '%s' stays (%.4g ms)",

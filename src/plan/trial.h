@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * Tuning by real work: while a plan runs frame after frame, other promising configurations are built on a
- * thread of their own (for at most two seconds) and take some of the frames; the fastest one stays, and is
- * remembered with the tuning records. Nobody waits, and no frame is computed twice. Where programs
- * would have to be compiled for it, a plan begins only after its own runs took seconds, or were dozens.
+ * thread of their own (for at most two seconds) and take some of the frames. The fastest one then runs by
+ * turns with the plan's own, and stays if it is clearly faster there, too. What stays is remembered with the
+ * tuning records. Nobody waits, and no frame is computed twice. Where programs would have to be compiled for
+ * it, a plan begins only after its own runs took seconds, or were dozens.
  */
 #pragma once
 
