@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -58,10 +59,21 @@ static void destroy(struct asking *asking)
     free(asking);
 }
 
+/* LLVM, in a driver that is loaded for a question, gives the thread another stack for signals. What a
+ * sanitizer gave it has to be there again when it ends, for that is unmapped then. */
+static void ask_on_own_stack(struct question *question)
+{
+    stack_t own;
+    const bool known = sigaltstack(NULL, &own) == 0;
+    question->ask(question);
+    if (known)
+        (void)sigaltstack(&own, NULL);
+}
+
 static void *ask(void *user)
 {
     struct asking *asking = user;
-    asking->question->ask(asking->question);
+    ask_on_own_stack(asking->question);
     pthread_mutex_lock(&asking->lock);
     const bool left = asking->left;
     asking->answered = true;
