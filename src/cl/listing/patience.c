@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/starved.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -39,7 +40,7 @@ double patience_seconds(void)
         return given;
     const char *text = getenv("HONE_DRIVER_TIMEOUT");
     char *end = NULL;
-    const double seconds = text ? strtod(text, &end) : usual_seconds;
+    const double seconds = text ? text_number(text, &end) : usual_seconds;
     return text && (end == text || *end || !(seconds >= 0) || !isfinite(seconds)) ? usual_seconds : seconds;
 }
 

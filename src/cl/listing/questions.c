@@ -5,7 +5,7 @@
 #include "cl/listing/patience.h"
 #include "cl/platforms.h"
 
-#include <stdio.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
