@@ -150,6 +150,9 @@ struct tunable {
         "WG_Y", TUNABLE_LAUNCH, down, "work-group height"                                                    \
     }
 
+/* Bands of rows, such that there are at most so many work-groups in all, `across` of them side by side. */
+#define BANDS_OF_GROUPS(groups, across) "max(" groups "/(" across "), 1)"
+
 /* The most registers of a work-item on NVIDIA's GPUs, and the compiler's options for it: with fewer, more
  * warps run at once, until registers are spilled to memory. Such a variant has the constraint, too, and its
  * kernels say their size by GROUP_SIZE() (kernel.clh). */

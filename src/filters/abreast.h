@@ -68,7 +68,7 @@ static inline void set_abreast(struct filter_case *c, int64_t width, int64_t hei
 #define ABREAST_TILE(width)  "roundup(ceildiv(W*C, " ABREAST_TILES(width) "), " ABREAST_STEP ")"
 /* `tiles`: how many a work-group has, one below the other. */
 #define ABREAST_ROWS(width, tiles)                                                                           \
-    "max(roundup(ceildiv(H, max(CU*GROUPS*" tiles "/" ABREAST_TILES(width) ", 1)), BATCH), 8)"
+    "max(roundup(ceildiv(H, " BANDS_OF_GROUPS("CU*GROUPS*" tiles, ABREAST_TILES(width)) "), BATCH), 8)"
 
 #define ABREAST_CONSTRAINTS(width)                                                                           \
     ABREAST_MOST(width)                                                                                      \

@@ -26,7 +26,8 @@
 #define WINDOWS_MOST(width)  "((" WINDOWS_COLUMNS " - " width "*C - 34)/PX*PX)"
 #define WINDOWS_TILES(width) "ceildiv(W*C, " WINDOWS_MOST(width) ")"
 #define WINDOWS_TILE(width)  "roundup(ceildiv(W*C, " WINDOWS_TILES(width) "), PX)"
-#define WINDOWS_ROWS(width)  "max(roundup(ceildiv(H, max(CU*GROUPS/" WINDOWS_TILES(width) ", 1)), BATCH), 16)"
+#define WINDOWS_ROWS(width)                                                                                  \
+    "max(roundup(ceildiv(H, " BANDS_OF_GROUPS("CU*GROUPS", WINDOWS_TILES(width)) "), BATCH), 16)"
 
 #define WINDOWS_CONSTRAINTS(width)                                                                           \
     "PX % C == 0 && PX*BITS % 64 == 0 && PX*COLUMN_BITS >= 256 && PX*COLUMN_BITS % 64 == 0",                 \

@@ -210,7 +210,7 @@ static hone_status prepare(struct filter_case *c, hone_error *error)
 #define GROUPS                                                                                     \
     {"GROUPS", TUNABLE_LAUNCH, "0 1 2 3 4 5 6 7 8 9 10 12 14 16",                                  \
      "work-groups per compute unit, which set the rows; 0: as said"}
-#define BANDS(across) "max(1, CU*GROUPS/(" across "))"
+#define BANDS(across) BANDS_OF_GROUPS("CU*GROUPS", across)
 #define MATRIX_ROWS                                                                                \
     "(GROUPS ? roundup(ceildiv(H, " BANDS("ceildiv(ceildiv(W, 16*TILES), " STRIPS ")")             \
     "), 16) : ROWS)"
