@@ -45,7 +45,9 @@ static bool working;
 
 typedef int (*cuda_call)();
 static struct {
-    cuda_call init, device, retain, current, load, function, take, give, put, get, launch, wait, unload;
+    cuda_call init, device, attribute, retain, current, load, function, fact, take, give, put, get, launch,
+        wait, unload;
+    size_t reserved; /* bytes of a work-group's local memory, before what a kernel has */
 } cuda;
 
 static cuda_call find(void *library, const char *name)
@@ -58,8 +60,9 @@ static cuda_call find(void *library, const char *name)
 
 static bool start_cuda(void)
 {
+    enum { MAJOR_VERSION = 75 };
     static int state = -1;
-    int device;
+    int device, major = 0;
     void *context;
     if (state >= 0)
         return state;
@@ -69,10 +72,12 @@ static bool start_cuda(void)
         return false;
     cuda.init = find(library, "cuInit");
     cuda.device = find(library, "cuDeviceGet");
+    cuda.attribute = find(library, "cuDeviceGetAttribute");
     cuda.retain = find(library, "cuDevicePrimaryCtxRetain");
     cuda.current = find(library, "cuCtxSetCurrent");
     cuda.load = find(library, "cuModuleLoadDataEx");
     cuda.function = find(library, "cuModuleGetFunction");
+    cuda.fact = find(library, "cuFuncGetAttribute");
     cuda.take = find(library, "cuMemAlloc_v2");
     cuda.give = find(library, "cuMemFree_v2");
     cuda.put = find(library, "cuMemcpyHtoD_v2");
@@ -81,7 +86,9 @@ static bool start_cuda(void)
     cuda.wait = find(library, "cuCtxSynchronize");
     cuda.unload = find(library, "cuModuleUnload");
     state = cuda.init && cuda.init(0) == 0 && cuda.device(&device, 0) == 0 &&
-            cuda.retain(&context, device) == 0 && cuda.current(context) == 0;
+            cuda.attribute(&major, MAJOR_VERSION, device) == 0 && cuda.retain(&context, device) == 0 &&
+            cuda.current(context) == 0;
+    cuda.reserved = major >= 9 ? 1024 : 0;
     return state;
 }
 
@@ -109,7 +116,7 @@ cl_kernel clCreateKernel(cl_program program, const char *name, cl_int *code)
 cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *value)
 {
     struct seen *at = known(kernel);
-    if (at && index < MOST_ARGUMENTS && size <= sizeof at->arguments[0].value) {
+    if (at && index < MOST_ARGUMENTS && (!value || size <= sizeof at->arguments[0].value)) {
         at->arguments[index] = (struct argument){.size = size, .local = !value};
         if (value)
             memcpy(at->arguments[index].value, value, size);
@@ -130,7 +137,7 @@ struct buffer {
 struct job {
     struct seen *seen;
     struct buffer buffers[MOST_ARGUMENTS];
-    size_t count;
+    size_t count, local; /* bytes of local memory that are arguments */
     void *values[MOST_ARGUMENTS];
     char *ptx;
 };
@@ -156,8 +163,12 @@ static const char *list_buffers(struct job *job)
         struct argument *a = &job->seen->arguments[i];
         struct buffer *b = &job->buffers[job->count];
         job->values[i] = a->value;
-        if (a->local)
-            return "takes local memory as an argument";
+        if (a->local) {
+            const uint64_t at = job->local;
+            memcpy(a->value, &at, sizeof at);
+            job->local += (a->size + 15) / 16 * 16;
+            continue;
+        }
         const cl_mem_object_type type = memory_of(a, &b->memory, &b->size);
         if (!type)
             continue;
@@ -195,6 +206,18 @@ static void clear_offsets(char *ptx)
     }
 }
 
+/* CUDA has no arguments that lie in local memory: they become numbers, addresses in it. */
+static void clear_spaces(char *ptx)
+{
+    static const char space[] = ".ptr .shared .align ";
+    for (char *at = ptx; (at = strstr(at, space)) != NULL;) {
+        char *end = at + strlen(space);
+        while (*end >= '0' && *end <= '9')
+            end++;
+        memset(at, ' ', (size_t)(end - at));
+    }
+}
+
 static const char *get_ptx(struct job *job)
 {
     cl_program program = NULL;
@@ -209,8 +232,10 @@ static const char *get_ptx(struct job *job)
     if (strncmp(job->ptx,
                 "\x7f"
                 "ELF",
-                4) != 0)
+                4) != 0) {
         clear_offsets(job->ptx);
+        clear_spaces(job->ptx);
+    }
     return NULL;
 }
 
@@ -227,6 +252,23 @@ static bool load_module(void **module, const char *ptx)
     return code == 0;
 }
 
+/* Arguments that lie in local memory come behind what the kernel itself has there. */
+static bool place_local(struct job *job, void *function)
+{
+    enum { SHARED_SIZE_BYTES = 1 };
+    int own = 0;
+    if (job->local && cuda.fact(&own, SHARED_SIZE_BYTES, function))
+        return false;
+    for (unsigned i = 0; i < job->seen->count; i++) {
+        struct argument *a = &job->seen->arguments[i];
+        uint64_t at;
+        memcpy(&at, a->value, sizeof at);
+        at += a->local ? cuda.reserved + ((size_t)own + 15) / 16 * 16 : 0;
+        memcpy(a->value, &at, sizeof at);
+    }
+    return true;
+}
+
 static const char *launch(struct job *job, const char *name, const size_t *groups, const size_t *local)
 {
     void *module = NULL, *function = NULL;
@@ -235,13 +277,15 @@ static const char *launch(struct job *job, const char *name, const size_t *group
         return "is not taken by CUDA";
     if (cuda.function(&function, module, name))
         problem = "is not in the program";
+    if (!problem && !place_local(job, function))
+        problem = "does not say how much local memory it has";
     for (size_t i = 0; i < job->count && !problem; i++)
         if (cuda.take(&job->buffers[i].device, job->buffers[i].size) ||
             cuda.put(job->buffers[i].device, job->buffers[i].before, job->buffers[i].size))
             problem = "finds no memory";
     if (!problem && (cuda.launch(function, (unsigned)groups[0], (unsigned)groups[1], (unsigned)groups[2],
-                                 (unsigned)local[0], (unsigned)local[1], (unsigned)local[2], 0u, NULL,
-                                 job->values, NULL) ||
+                                 (unsigned)local[0], (unsigned)local[1], (unsigned)local[2],
+                                 (unsigned)job->local, NULL, job->values, NULL) ||
                      cuda.wait()))
         problem = "does not run";
     for (size_t i = 0; i < job->count && !problem; i++)
