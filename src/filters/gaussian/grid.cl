@@ -23,6 +23,9 @@
 #ifndef TIMES
 #define TIMES 2 /* times four results of a work-item that filters */
 #endif
+#ifndef SPLIT
+#define SPLIT 1 /* work-items that share the taps of a result */
+#endif
 #ifndef STEP
 #define STEP 2 /* pixels of a cell's side */
 #endif
@@ -292,22 +295,52 @@ inline float4 missing_four(const struct gathered_row *r, int number)
 
 #if !TILES
 /* A line of work-items makes twice four results for each, LINE_FOURS apart, in each of TIMES rows, which
- * share taps. Points come through local memory, as many at a time as so many taps see. */
+ * share taps. Points come through local memory, as many at a time as so many taps see; of small grids, SPLIT
+ * work-items have a part of these taps each, so that more of the device is busy. */
 #define LINE_FOURS 32
 #define LINE_ROWS  4 /* lines of work-items */
 #define FOURS_RUN  32
 #define LINE_LOADS (2 + FOURS_RUN / LINE_FOURS)
+#define LINES      (TIMES * LINE_ROWS)
+#define LINE       (LINE_LOADS * LINE_FOURS)
+#define PART_LOADS ((TIMES * LINE_LOADS + SPLIT - 1) / SPLIT)
+
+/* The points that one run of taps sees, from `four` of the row that is the group's first on. */
+inline void load_lines(__local float4 lines[LINES][LINE], const struct gathered *gathered, int channel,
+                       int four, int last)
+{
+    int item = get_local_id(0), level = TIMES * (int)get_local_id(1), row = TIMES * (int)get_global_id(1);
+    float4 loaded[PART_LOADS];
+#pragma unroll
+    for (int i = 0; i < PART_LOADS; i++) {
+        int k = min(i * SPLIT + (int)get_local_id(2), TIMES * LINE_LOADS - 1);
+        const struct gathered_row from =
+            row_of_grid(gathered, channel, min(row + k % TIMES, gathered->rows - 1));
+        loaded[i] = own_four(&from, min(four + k / TIMES * LINE_FOURS, last));
+    }
+#pragma unroll
+    for (int i = 0; i < PART_LOADS; i++) {
+        int k = min(i * SPLIT + (int)get_local_id(2), TIMES * LINE_LOADS - 1);
+        const struct gathered_row from =
+            row_of_grid(gathered, channel, min(row + k % TIMES, gathered->rows - 1));
+        lines[level + k % TIMES][item + k / TIMES * LINE_FOURS] =
+            loaded[i] + missing_four(&from, min(four + k / TIMES * LINE_FOURS, last));
+    }
+}
 
 /* Row and column 0 of the results' grid stand one point before the picture's first. Taps reach `reach`
  * points, `beyond` less than what is gathered, or more if negative. */
-__kernel __attribute__((reqd_work_group_size(LINE_FOURS, LINE_ROWS, 1))) void
+__kernel __attribute__((reqd_work_group_size(LINE_FOURS, LINE_ROWS, SPLIT))) void
 gaussian_grid_rows(__global const float *grid, __global float *out, __constant const float *table, int reach,
                    int beyond, int pitch, int rows, int out_pitch)
 {
-    __local float4 lines[TIMES * LINE_ROWS][LINE_LOADS * LINE_FOURS];
+    __local float4 lines[LINES][LINE];
+#if SPLIT > 1
+    __local float4 shares[SPLIT][LINE_ROWS * LINE_FOURS];
+#endif
     int item = get_local_id(0), level = TIMES * get_local_id(1), row = TIMES * get_global_id(1);
-    int first = get_group_id(0) * 2 * LINE_FOURS, seen = reach / 2 + 1, channel = get_global_id(2);
-    int last = beyond / 4 + first + 2 * LINE_FOURS + seen;
+    int first = get_group_id(0) * 2 * LINE_FOURS, seen = reach / 2 + 1, channel = get_group_id(2);
+    int last = beyond / 4 + first + 2 * LINE_FOURS + seen, part = get_local_id(2);
     const struct gathered gathered = {grid, pitch, rows};
     float sums[2 * TIMES][4];
     if (IS_ALPHA(channel))
@@ -316,23 +349,11 @@ gaussian_grid_rows(__global const float *grid, __global float *out, __constant c
     for (int k = 0; k < 8 * TIMES; k++)
         sums[k / 4][k % 4] = 0;
     for (int begin = 0; begin < seen; begin += FOURS_RUN) {
-        int count = min(FOURS_RUN, seen - begin);
-        float4 loaded[TIMES * LINE_LOADS];
-        int four = beyond / 4 + first + begin + item;
-#pragma unroll
-        for (int k = 0; k < TIMES * LINE_LOADS; k++) {
-            const struct gathered_row from = row_of_grid(&gathered, channel, min(row + k % TIMES, rows - 1));
-            loaded[k] = own_four(&from, min(four + k / TIMES * LINE_FOURS, last));
-        }
-#pragma unroll
-        for (int k = 0; k < TIMES * LINE_LOADS; k++) {
-            const struct gathered_row from = row_of_grid(&gathered, channel, min(row + k % TIMES, rows - 1));
-            lines[level + k % TIMES][item + k / TIMES * LINE_FOURS] =
-                loaded[k] + missing_four(&from, min(four + k / TIMES * LINE_FOURS, last));
-        }
+        int count = min(FOURS_RUN, seen - begin), share = (count + SPLIT - 1) / SPLIT;
+        load_lines(lines, &gathered, channel, beyond / 4 + first + begin + item, last);
         barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll 4
-        for (int q = 0; q < count; q++)
+        for (int q = part * share; q < min(count, part * share + share); q++)
 #pragma unroll
             for (int i = 0; i < 2 * TIMES; i++)
                 add_quad(sums[i], lines[level + i / 2][item + i % 2 * LINE_FOURS + q],
@@ -342,24 +363,33 @@ gaussian_grid_rows(__global const float *grid, __global float *out, __constant c
 #pragma unroll
     for (int i = 0; i < 2 * TIMES; i++) {
         int four = first + item + i % 2 * LINE_FOURS, y = row + i / 2;
-        if (y < rows && four < out_pitch / 4)
-            ((__global float4 *)(out + (channel * rows + y) * out_pitch))[four] =
-                (float4)(sums[i][0], sums[i][1], sums[i][2], sums[i][3]);
+        float4 all = (float4)(sums[i][0], sums[i][1], sums[i][2], sums[i][3]);
+#if SPLIT > 1
+        int place = (int)get_local_id(1) * LINE_FOURS + item;
+        shares[part][place] = all;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (int p = 0; p < SPLIT; p++)
+            all = p == 0 ? shares[0][place] : all + shares[p][place];
+        barrier(CLK_LOCAL_MEM_FENCE);
+#endif
+        if (part == i % SPLIT && y < rows && four < out_pitch / 4)
+            ((__global float4 *)(out + (channel * rows + y) * out_pitch))[four] = all;
     }
 }
 
-/* A work-item makes four columns of TIMES times four rows, 4 * DEEP apart. Rows of the grid come through
- * local memory, as many at a time as so many taps see. */
+/* A work-item makes four columns of TIMES times four rows, 4 * DEEP apart, or SPLIT work-items do together.
+ * Rows of the grid come through local memory, as many at a time as so many taps see. */
 #define ACROSS_ITEMS 16
 #define TALL         (4 * TIMES * DEEP)
 #define TAPS_RUN     32
+#define COLUMN_LINES (SPLIT > 1 && (SPLIT - 1) * TALL > TAPS_RUN ? SPLIT * TALL : TALL + TAPS_RUN)
 
-__kernel __attribute__((reqd_work_group_size(ACROSS_ITEMS, DEEP, 1))) void
+__kernel __attribute__((reqd_work_group_size(ACROSS_ITEMS, DEEP, SPLIT))) void
 gaussian_grid_columns(__global const float *grid, __global float *out, __constant const float *table,
                       int reach, int beyond, int rows, int pitch, int out_rows)
 {
-    __local float4 lines[TALL + TAPS_RUN][ACROSS_ITEMS];
-    int x = get_local_id(0), deep = get_local_id(1), channel = get_global_id(2);
+    __local float4 lines[COLUMN_LINES][ACROSS_ITEMS];
+    int x = get_local_id(0), deep = get_local_id(1), part = get_local_id(2), channel = get_group_id(2);
     int column = get_global_id(0), top = get_group_id(1) * TALL, fours = pitch / 4;
     __global const float4 *from =
         (__global const float4 *)(grid + channel * rows * pitch) + min(column, fours - 1);
@@ -370,25 +400,31 @@ gaussian_grid_columns(__global const float *grid, __global float *out, __constan
     for (int i = 0; i < 4 * TIMES; i++)
         sums[i / 4][i % 4] = (float4)(0);
     for (int begin = 0; begin < 2 * reach + 4; begin += TAPS_RUN) {
-        int count = min(TAPS_RUN, 2 * reach + 4 - begin);
+        int count = min(TAPS_RUN, 2 * reach + 4 - begin), share = TAPS_RUN / SPLIT;
         __constant const float *taps = table + 4 * STEP + begin;
 #pragma unroll 4
-        for (int k = deep; k < TALL - 4 + count; k += DEEP)
+        for (int k = part * DEEP + deep; k < TALL - 4 + count; k += SPLIT * DEEP)
             lines[k][x] = from[clamp(beyond + top + begin + k, 0, rows - 1) * fours];
         barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll 4
-        for (int k = 0; k < count; k++)
+        for (int k = part * share; k < min(count, part * share + share); k++)
 #pragma unroll
             for (int i = 0; i < TIMES; i++)
                 ADD_TAPS(sums[i], lines[4 * (deep + i * DEEP) + k][x], taps + k, float4);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    __global float4 *to = (__global float4 *)(out + channel * out_rows * pitch) + column;
 #pragma unroll
-    for (int i = 0; i < 4 * TIMES; i++) {
-        int row = top + 4 * (deep + i / 4 * DEEP) + i % 4;
-        if (column < fours && row < out_rows)
-            to[row * fours] = sums[i / 4][i % 4];
+    for (int i = 0; i < 4 * TIMES; i++)
+        lines[part * TALL + 4 * (deep + i / 4 * DEEP) + i % 4][x] = sums[i / 4][i % 4];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    __global float4 *to = (__global float4 *)(out + channel * out_rows * pitch) + column;
+    for (int k = part * DEEP + deep; k < TALL; k += SPLIT * DEEP) {
+        float4 all = lines[k][x];
+#pragma unroll
+        for (int p = 1; p < SPLIT; p++)
+            all += lines[p * TALL + k][x];
+        if (column < fours && top + k < out_rows)
+            to[(top + k) * fours] = all;
     }
 }
 #endif
