@@ -115,12 +115,22 @@ struct device_watch {
     struct guard_watch guard;
 };
 
-/* A second image that the chain names. */
+/* A second image that the chain names. Of several pages, page by page with images of as many. */
 struct second {
     size_t step;
     const char *path;
-    hone_image_desc desc;
-    void *data;
+    hone_image_desc desc;  /* of a page, or of one of its channels */
+    unsigned pages, parts; /* in the file, as in media_info */
+    void *first, *all;     /* pixels of the first page, and of all; NULL: not read. Owned by what all share */
+    void *data;            /* those that the image at hand meets */
+};
+
+/* What an engine has at hand of a file, for the second images to be those of the same page. */
+struct place {
+    const char *path;     /* NULL: it is no file of pages */
+    unsigned page, pages; /* counted from 0, of those in the file */
+    unsigned part, parts; /* the same of channels that come apart */
+    bool several;         /* pages are filtered */
 };
 
 struct timeline;
@@ -203,11 +213,13 @@ struct engine {
     unsigned char *stack; /* results of all pages of an image, one after the other; NULL: of one */
     unsigned pages;       /* how many */
     unsigned page;        /* at hand, of an image whose pages are written one by one; 0: of another */
+    struct place place;
 };
 
 /* In the order of the steps that take them; to be freed. */
 hone_image_desc *engine_seconds(const struct engine *engine, hone_error *error);
-/* Reads second images and opens devices, once for all engines. */
+/* Reads what the image at hand (engine.place) meets of second images, and opens devices, once for all
+ * engines. */
 hone_status engine_open(struct engine *engine, const hone_image_desc *input, hone_error *error);
 /* The devices alone; second images are taken to be like the first. */
 hone_status engine_open_devices(struct engine *engine, const hone_image_desc *input, hone_error *error);

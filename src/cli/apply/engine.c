@@ -64,16 +64,20 @@ struct source {
     bool keep_s16;
     enum notes notes;
     uint64_t max_pixels;
+    bool apart;    /* more than four channels come one by one */
+    bool paged;    /* all pages, where they are of one size and kind */
+    unsigned page; /* of a second image, this one alone, counted from 1; 0: as `paged` says */
 };
 
 static struct media_read_options read_options(const struct engine *engine, const struct source *source)
 {
     const char *output = source->item ? source->item->output : NULL;
-    const unsigned page = source->item ? engine->page : 0;
+    const unsigned page = source->item ? engine->page : source->page;
     return (struct media_read_options){.accept_damaged = engine->options->accept_damaged,
-                                       .split = output != NULL,
+                                       .split = output != NULL || source->apart,
                                        .trust = engine->options->trust,
-                                       .stack = output && media_takes(output, MEDIA_OPTION_PAGES),
+                                       .stack = source->paged ||
+                                                (output && media_takes(output, MEDIA_OPTION_PAGES)),
                                        .first_page = page     ? page
                                                      : output ? engine->options->first_page
                                                               : 0,
@@ -186,52 +190,138 @@ hone_status engine_load(const struct engine *engine, struct media_input *input, 
     return status;
 }
 
-static void *new_pixels(const hone_image_desc *desc, hone_error *error)
+/* From one page, or one of its channels, to the next. */
+static size_t plane_bytes(const hone_image_desc *desc)
 {
-    const size_t bytes = (hone_image_bytes(desc) + POOL_ALIGN - 1) / POOL_ALIGN * POOL_ALIGN;
-    void *data = aligned_alloc(POOL_ALIGN, bytes);
+    return (hone_image_bytes(desc) + POOL_ALIGN - 1) / POOL_ALIGN * POOL_ALIGN;
+}
+
+static void *new_pixels(const hone_image_desc *desc, size_t count, hone_error *error)
+{
+    const size_t bytes = plane_bytes(desc);
+    void *data = bytes <= SIZE_MAX / count ? aligned_alloc(POOL_ALIGN, bytes * count) : NULL;
     if (!data)
         error_set(error, HONE_ERROR_MEMORY,
                   "a second image of %ux%u needs %.1f MB of memory, which there is not", desc->width,
-                  desc->height, (double)bytes * 1e-6);
+                  desc->height, (double)bytes * (double)count * 1e-6);
     return data;
+}
+
+/* The pixels that an input delivers. */
+static hone_status load_planes(const struct engine *engine, struct media_input *input, const char *path,
+                               void **pixels, hone_error *error)
+{
+    const struct media_info *info = media_get_info(input);
+    const size_t count = (size_t)info->page_count * info->parts;
+    char *data = new_pixels(&info->desc, count, error);
+    hone_status status = data ? HONE_OK : HONE_ERROR_MEMORY;
+    for (size_t i = 0; i < count && !status; i++)
+        status = engine_load(engine, input, path, data + plane_bytes(&info->desc) * i, error);
+    if (status) {
+        free(data);
+        data = NULL;
+    }
+    *pixels = data;
+    return status;
+}
+
+/* The first page of a second image, or all of them; what is told of the file is told once. */
+static hone_status read_second(const struct engine *engine, struct second *second,
+                               const hone_image_desc *first, bool all, hone_error *error)
+{
+    const uint64_t most = giant_max_pixels(engine->options);
+    const struct source source = {.path = second->path,
+                                  .keep_s16 = meets_s16(engine, second->step, first),
+                                  .max_pixels = most < HONE_MAX_PIXELS ? most : HONE_MAX_PIXELS,
+                                  .notes = second->first ? NOTES_NONE : NOTES_ALL,
+                                  .apart = true,
+                                  .paged = all};
+    struct media_input *input = NULL;
+    TRY(open_source(engine, &source, &input, error));
+    const struct media_info *info = media_get_info(input);
+    hone_status status = HONE_OK;
+    if (all && info->page_count != info->pages)
+        status = error_set(error, HONE_ERROR_IO,
+                           "'%s': its pages differ in size or kind; those of a second image must not",
+                           second->path);
+    second->desc = info->desc;
+    second->pages = info->pages;
+    second->parts = info->parts;
+    THEN(status, load_planes(engine, input, second->path,
+                             info->page_count > 1 ? &second->all : &second->first, error));
+    media_close(&input);
+    return status;
+}
+
+/* Channels that come one by one meet those of a second image, or its only one. */
+static hone_status check_channels(const struct place *place, const struct second *second, hone_error *error)
+{
+    const unsigned own = place->parts > 1 ? place->parts : 0,
+                   others = second->parts > 1 ? second->parts : second->desc.channels;
+    if ((second->parts == 1 && !own) || others == own || (own && others == 1))
+        return HONE_OK;
+    if (own)
+        return error_usage(
+            error,
+            "the second image '%s' has %u channels, and '%s' has %u, which are filtered one by "
+            "one: it needs as many, or one",
+            second->path, others, place->path, own);
+    return error_usage(error,
+                       "the second image '%s' has %u channels; more than four meet images of as many alone",
+                       second->path, others);
+}
+
+/* The page of a second image that the image at hand meets. */
+static hone_status find_page(const struct place *place, const struct second *second, unsigned *page,
+                             hone_error *error)
+{
+    const bool both = place->pages > 1 && second->pages > 1;
+    *page = both && place->pages == second->pages ? place->page : 0;
+    if (!both || place->pages == second->pages || !place->several)
+        return HONE_OK;
+    return error_usage(error,
+                       "the second image '%s' has %u pages, and '%s' has %u: it needs as many, or one, which "
+                       "all of them meet",
+                       second->path, second->pages, place->path, place->pages);
 }
 
 hone_status engine_open_second(const struct engine *engine, size_t index, const hone_image_desc *first,
                                uint64_t max_pixels, enum notes notes, struct media_input **out,
                                hone_error *error)
 {
-    const struct second *second = &engine->seconds[index];
-    const struct source source = {.path = second->path,
-                                  .keep_s16 = meets_s16(engine, second->step, first),
-                                  .max_pixels = max_pixels,
-                                  .notes = notes};
+    struct second second = engine->seconds[index];
+    struct source source = {.path = second.path,
+                            .keep_s16 = meets_s16(engine, second.step, first),
+                            .max_pixels = max_pixels,
+                            .notes = notes,
+                            .paged = engine->place.several || engine->place.page > 0};
+    TRY(open_source(engine, &source, out, error));
+    if (media_get_info(*out)->page_count == 1)
+        return HONE_OK;
+    second.pages = media_get_info(*out)->pages;
+    media_close(out);
+    TRY(find_page(&engine->place, &second, &source.page, error));
+    source.page++;
+    source.notes = notes == NOTES_ALL ? NOTES_OF_ROWS : notes;
     return open_source(engine, &source, out, error);
 }
 
-static hone_status read_second(struct engine *engine, size_t index, const hone_image_desc *first,
-                               hone_error *error)
+/* What the image at hand meets of a second image. */
+static hone_status meet_second(const struct engine *engine, struct second *second,
+                               const hone_image_desc *first, void **data, hone_error *error)
 {
-    struct second *second = &engine->seconds[index];
-    struct media_input *input = NULL;
-    const uint64_t most = giant_max_pixels(engine->options);
-    hone_status status = engine_open_second(
-        engine, index, first, most < HONE_MAX_PIXELS ? most : HONE_MAX_PIXELS, NOTES_ALL, &input, error);
-    if (!status) {
-        second->desc = media_get_info(input)->desc;
-        second->data = new_pixels(&second->desc, error);
-        status =
-            second->data ? engine_load(engine, input, second->path, second->data, error) : HONE_ERROR_MEMORY;
-    }
-    media_close(&input);
-    if (status) {
-        free(second->data);
-        second->data = NULL;
-    }
-    return status;
+    const struct place *place = &engine->place;
+    unsigned page;
+    TRY(check_channels(place, second, error));
+    TRY(find_page(place, second, &page, error));
+    if (page > 0 && !second->all)
+        TRY(read_second(engine, second, first, true, error));
+    const unsigned plane = page * second->parts + (second->parts > 1 ? place->part : 0);
+    *data = (char *)(second->all ? second->all : second->first) + plane_bytes(&second->desc) * plane;
+    return HONE_OK;
 }
 
-/* Once, when the first image needs them. Under the lock. */
+/* When an image first needs them. Under the lock. */
 static hone_status read_seconds(struct engine *engine, const hone_image_desc *first, hone_error *error)
 {
     struct shared_device *shared = engine->shared;
@@ -242,13 +332,16 @@ static hone_status read_seconds(struct engine *engine, const hone_image_desc *fi
             return error_memory(error, "second images");
     }
     for (size_t i = 0; i < engine->second_count && !status; i++) {
+        struct second *second = &shared->seconds[i];
         if (i == shared->second_count) {
-            status = read_second(engine, i, first, error);
-            if (!status)
-                shared->seconds[shared->second_count++] = engine->seconds[i];
+            *second = engine->seconds[i];
+            status =
+                read_second(engine, second, first, engine->place.several || engine->place.page > 0, error);
+            shared->second_count += !status;
         }
+        THEN(status, meet_second(engine, second, first, &second->data, error));
         if (!status)
-            engine->seconds[i] = shared->seconds[i];
+            engine->seconds[i] = *second;
     }
     return status;
 }

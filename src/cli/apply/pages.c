@@ -150,6 +150,7 @@ static hone_status write_page(const struct apart *a, hone_error *error)
 static hone_status filter_apart(struct apart *a, hone_error *error)
 {
     hone_status status = HONE_OK;
+    a->engine->place.page = a->engine->page - 1;
     if (giant_apply(a->engine, a->item, a->root, a->input, a->pages, a->result, &status, error))
         return tell_page(a, status, false, error);
     status =

@@ -342,6 +342,9 @@ hone_status engine_filter(struct engine *engine, const struct item *item, const 
     const unsigned count = info->page_count * info->parts;
     hone_status status = HONE_OK;
     for (unsigned i = 0; i < count && !status; i++) {
+        engine->place.page = info->first_page - 1 + i / info->parts;
+        engine->place.part = i % info->parts;
+        engine->place.parts = info->parts;
         status = filter_page(engine, item, root, input, result, error);
         if (!status && count > 1)
             status = apply_keep_page(engine, i, info, error);
@@ -387,6 +390,11 @@ void engine_apply(struct engine *engine, const struct item *item, const char *ro
     if (!status && !apply_to_stdout(engine->options))
         status = items_check_folder(item->output, root != NULL, engine->options->force, error);
     const bool apart = !status && media_get_info(input)->apart;
+    if (!status)
+        engine->place = (struct place){.path = item->input,
+                                       .page = media_get_info(input)->first_page - 1,
+                                       .pages = media_get_info(input)->pages,
+                                       .several = apart || media_get_info(input)->page_count > 1};
     if (!status && (apart || !giant_apply(engine, item, root, input, NULL, result, &status, error)))
         status = filter(engine, item, root, input, result, error);
     result->settled = result->settled || media_is_settled(input);

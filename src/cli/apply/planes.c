@@ -37,6 +37,7 @@ static unsigned count_kinds(const hone_image_desc *planes, unsigned count)
 hone_status planes_open(struct engine *engine, const hone_image_desc *planes, unsigned count,
                         struct pool_shape *shapes[VIDEO_PLANES], hone_error *error)
 {
+    engine->place = (struct place){0};
     hone_status status = engine_open(engine, &planes[0], error);
     const uint64_t rings = count_kinds(planes, count) * engine->shared->count;
     engine->rule = ALPHA_COPY;

@@ -342,8 +342,10 @@ bool share_close(struct shared_device *shared)
         hone_device_close(&shared->devices[i]);
     guard_unwatch(&watch);
     memory_finish(&shared->memory);
-    for (size_t i = 0; i < shared->second_count && answers; i++)
-        free(shared->seconds[i].data);
+    for (size_t i = 0; i < shared->second_count && answers; i++) {
+        free(shared->seconds[i].first);
+        free(shared->seconds[i].all);
+    }
     free(shared->seconds);
     return answers && quiet;
 }
