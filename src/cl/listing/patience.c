@@ -127,6 +127,7 @@ static bool await(struct asking *asking, double seconds)
 {
     struct starved starved = {0};
     uint64_t at = clock_ns(), counted = 0;
+    (void)starved_since(&starved, STARVED_OWN, at); /* what the first slice is compared with */
     pthread_mutex_lock(&asking->lock);
     while (!asking->answered && (double)counted < seconds * 1e9) {
         wait_a_slice(asking);
